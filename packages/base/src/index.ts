@@ -1,0 +1,7 @@
+export { assert, AssertionError, must, unreachable } from "./assert.ts";
+export { Backoff, type BackoffOptions } from "./backoff.ts";
+export { BoundedQueue } from "./bounded-queue.ts";
+export { type CancelTimer, type Clock, sleep, systemClock } from "./clock.ts";
+export { CodedError, type CodedErrorOptions, hasCode, messageOf } from "./coded-error.ts";
+export { compareStrings } from "./compare.ts";
+export { ManualClock } from "./manual-clock.ts";

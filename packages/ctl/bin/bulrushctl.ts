@@ -1,0 +1,2 @@
+#!/usr/bin/env -S node --conditions=bulrush-source
+export {};

@@ -1,0 +1,25 @@
+export {
+  type Address,
+  addressBytes,
+  addressFromBytes,
+  compareAddresses,
+  type Family,
+  formatAddress,
+  parseAddress,
+} from "./address.ts";
+export {
+  canonicalCidr,
+  type Cidr,
+  cidrOf,
+  compareCidrs,
+  containsAddress,
+  containsCidr,
+  formatCidr,
+  isHostCidr,
+  isMasked,
+  lastAddress,
+  maskCidr,
+  maxPrefixLength,
+  parseCidr,
+} from "./cidr.ts";
+export { CidrTrie } from "./cidr-trie.ts";

@@ -1,0 +1,55 @@
+import type { Statement, Verdict } from "./statement.ts";
+
+/** The state of one table, desired or read back: pure data. Chains, sets and maps refer to each other by name. */
+export interface TableState {
+  readonly family: TableFamily;
+  readonly name: string;
+  readonly chains: ReadonlyMap<string, ChainState>;
+  readonly sets: ReadonlyMap<string, SetState>;
+  readonly maps: ReadonlyMap<string, VerdictMapState>;
+}
+
+export type TableFamily = "ip" | "ip6" | "inet" | "arp";
+
+export interface ChainState {
+  readonly name: string;
+  /** Present for a chain that hangs on a kernel hook. */
+  readonly base?: BaseChain;
+  readonly rules: readonly RuleState[];
+}
+
+export interface BaseChain {
+  readonly type: "filter" | "nat" | "route";
+  readonly hook: "prerouting" | "input" | "forward" | "output" | "postrouting";
+  /** Lower runs first. */
+  readonly priority: number;
+  readonly policy: "accept" | "drop";
+}
+
+export interface RuleState {
+  readonly statements: readonly Statement[];
+  /** Printed after the rule and kept in its user data. At most 254 bytes. */
+  readonly comment?: string;
+}
+
+export type KeyField = "ipv4_addr" | "ipv6_addr" | "inet_proto" | "inet_service" | "ifname" | "mark";
+
+/**
+ * A set. Elements are text in one canonical form: "10.0.0.1"; "10.0.0.0/24" (interval sets only; a full-length prefix
+ * is written without its length); fields of a concatenation joined by " . ": "10.0.0.1 . tcp . 8080".
+ */
+export interface SetState {
+  readonly name: string;
+  /** One field, or several for a concatenation. */
+  readonly key: readonly KeyField[];
+  /** True for sets of CIDRs; overlapping elements are refused by the kernel. */
+  readonly interval: boolean;
+  readonly elements: ReadonlySet<string>;
+}
+
+/** A verdict map. */
+export interface VerdictMapState {
+  readonly name: string;
+  readonly key: KeyField;
+  readonly elements: ReadonlyMap<string, Verdict>;
+}

@@ -1,0 +1,3 @@
+export type * from "./dataplane/message.ts";
+export type * from "./dataplane/rule.ts";
+export * from "./sync/message.ts";

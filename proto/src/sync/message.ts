@@ -1,0 +1,157 @@
+import type { SyncStatus, UpdateType } from "@bulrush/model";
+
+/**
+ * The sync protocol's messages, as both ends hold them. The codec, the version history and the golden frames stand
+ * beside this file; the language-neutral truth is proto/README.md.
+ *
+ * ```
+ *  client                                    server
+ *    | hello {epoch?, sequence?}  ----------->  |   or reject {code, reason, retryAfterMs, peers}, close
+ *    |  <-----------  welcome {epoch, sequence, resume}
+ *    |  <-----------  snapshot chunk*, snapshot-end  (resume = "snapshot": the KVs of exactly that sequence)
+ *    |  <-----------  delta* / status* (breadcrumb n before n + 1; a status after the KVs before it)
+ *    |  <-- ping --   pong, ack {sequence applied to the kernel}  ->
+ *    |  <-----------  goodbye {code, reason, retryAfterMs, peers}, close
+ * ```
+ */
+export const SYNC_PATH = "/v1/sync";
+export const SYNC_SUBPROTOCOL = "bulrush.sync.v1";
+export const SYNC_PORT = 5473;
+
+export type SyncerType = "felix" | "bgp" | "tunnel-ip-allocation" | "node-status";
+export const SYNCER_TYPES: readonly SyncerType[] = ["felix", "bgp", "tunnel-ip-allocation", "node-status"];
+
+export type SyncMessage = ClientMessage | ServerMessage;
+export type ClientMessage = Hello | Pong | Ack;
+export type ServerMessage = Welcome | SnapshotChunk | SnapshotEnd | Delta | Status | Ping | Reject | Goodbye;
+
+/** First message of a client. */
+export interface Hello {
+  readonly type: "hello";
+  /** Schema version that the client speaks at most (see versions.ts). */
+  readonly version: number;
+  readonly hostname: string;
+  readonly syncer: SyncerType;
+  /** Program version and whatever helps to find the peer in a log. */
+  readonly info: string;
+  /** Random, the same over the reconnects of one process: tells a reconnect from a second agent with one name. */
+  readonly clientId: string;
+  /** Where the client stands: the epoch of the server that it followed and the last sequence it received. */
+  readonly resume?: { readonly epoch: string; readonly sequence: number };
+}
+
+/** The server's answer to a hello that it accepts. */
+export interface Welcome {
+  readonly type: "welcome";
+  readonly version: number;
+  /** Random, one per life of a server's cache. */
+  readonly epoch: string;
+  readonly syncer: SyncerType;
+  /** "deltas": only what came after the client's sequence follows. "snapshot": the client starts anew. */
+  readonly resume: "deltas" | "snapshot";
+  /** The sequence that the snapshot belongs to, or that the deltas follow. */
+  readonly sequence: number;
+  readonly connectionId: string;
+  readonly serverName: string;
+}
+
+export interface KV {
+  readonly path: string;
+  /** undefined: the key is gone. */
+  readonly value: unknown;
+  readonly revision: string;
+  readonly updateType: UpdateType;
+}
+
+/** Part of a snapshot. A key comes once; chunks come in no promised order. */
+export interface SnapshotChunk {
+  readonly type: "snapshot";
+  readonly kvs: readonly KV[];
+}
+
+/** Ends a snapshot: every key that exists at `sequence` was sent. */
+export interface SnapshotEnd {
+  readonly type: "snapshot-end";
+  readonly sequence: number;
+  readonly count: number;
+}
+
+/** The changes of the breadcrumbs `fromSequence + 1` to `sequence`, in order. */
+export interface Delta {
+  readonly type: "delta";
+  readonly fromSequence: number;
+  readonly sequence: number;
+  readonly kvs: readonly KV[];
+  /** Unix ms at which the server's syncer saw the newest of these changes. */
+  readonly seenAtMs: number;
+}
+
+export interface Status {
+  readonly type: "status";
+  readonly sequence: number;
+  readonly status: SyncStatus;
+}
+
+export interface Ping {
+  readonly type: "ping";
+  readonly sentAtMs: number;
+  /** Age in ms of the upstream watch (the oldest kind's last answer). */
+  readonly upstreamAgeMs: number;
+  /** The server's newest sequence. */
+  readonly sequence: number;
+}
+
+export interface Pong {
+  readonly type: "pong";
+  readonly pingSentAtMs: number;
+}
+
+/** The client has applied everything up to `sequence` to its kernel (or to whatever its sink is). */
+export interface Ack {
+  readonly type: "ack";
+  readonly sequence: number;
+}
+
+export const REJECT_CODES = [
+  "bad-hello",
+  "handshake-timeout",
+  "identity",
+  "unsupported-version",
+  "unknown-syncer",
+  "too-many-connections",
+  "message-too-big",
+  "bad-message",
+  "shutting-down",
+  "internal",
+] as const;
+export type RejectCode = (typeof REJECT_CODES)[number];
+
+/** Instead of a welcome. */
+export interface Reject {
+  readonly type: "reject";
+  readonly code: RejectCode;
+  readonly reason: string;
+  readonly retryAfterMs: number;
+  readonly peers: readonly string[];
+}
+
+export const GOODBYE_CODES = [
+  "draining",
+  "rebalancing",
+  "fell-behind",
+  "pong-timeout",
+  "stale",
+  "bad-message",
+  "message-too-big",
+  "internal",
+] as const;
+export type GoodbyeCode = (typeof GOODBYE_CODES)[number];
+
+/** Ends an established stream. */
+export interface Goodbye {
+  readonly type: "goodbye";
+  readonly code: GoodbyeCode;
+  readonly reason: string;
+  readonly retryAfterMs: number;
+  readonly peers: readonly string[];
+}
