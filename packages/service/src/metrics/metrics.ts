@@ -1,0 +1,65 @@
+/** Only grows. */
+export interface Counter {
+  /** Adds `by`, 1 by default; never negative. */
+  inc(by?: number): void;
+}
+
+export interface Gauge {
+  set(value: number): void;
+  /** Adds `by`, 1 by default; negative to shrink. */
+  add(by?: number): void;
+}
+
+/** A summary (quantiles over the last 10 minutes) or a histogram (buckets). Times are in seconds. */
+export interface Observer {
+  observe(value: number): void;
+}
+
+/** A metric with labels: one child per combination of label values. Keep the child where it is used often. */
+export interface Family<Child, Label extends string> {
+  with(labels: Readonly<Record<Label, string>>): Child;
+  /** Forgets one child, so that a gone object leaves the page. Unknown labels: nothing happens. */
+  remove(labels: Readonly<Record<Label, string>>): void;
+  /** Forgets all children. */
+  reset(): void;
+}
+
+export interface MetricOptions {
+  /** Prometheus name: `typha_*` and `felix_*` as upstream has them, `bulrush_*` for new ones. */
+  readonly name: string;
+  readonly help: string;
+}
+
+export interface LabelledOptions<Label extends string> extends MetricOptions {
+  readonly labels: readonly Label[];
+}
+
+export interface QuantileOptions {
+  /** Default 0.5, 0.9, 0.99. */
+  readonly quantiles?: readonly number[];
+}
+
+export interface BucketOptions {
+  /** Upper bounds, growing. Default: 0.005 to 10 seconds. */
+  readonly buckets?: readonly number[];
+}
+
+/**
+ * The metrics of one process. Each name may be made once; a second time is a bug. Everybody gets the registry as an
+ * argument, so that tests have their own.
+ */
+export interface Metrics {
+  counter(options: MetricOptions): Counter;
+  counterFamily<L extends string>(options: LabelledOptions<L>): Family<Counter, L>;
+  gauge(options: MetricOptions): Gauge;
+  /** A gauge whose value is read when the page is made. Must be quick and must not throw. */
+  gaugeFrom(options: MetricOptions, read: () => number): void;
+  gaugeFamily<L extends string>(options: LabelledOptions<L>): Family<Gauge, L>;
+  summary(options: MetricOptions & QuantileOptions): Observer;
+  summaryFamily<L extends string>(options: LabelledOptions<L> & QuantileOptions): Family<Observer, L>;
+  histogram(options: MetricOptions & BucketOptions): Observer;
+  histogramFamily<L extends string>(options: LabelledOptions<L> & BucketOptions): Family<Observer, L>;
+  /** The page in Prometheus text format. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
