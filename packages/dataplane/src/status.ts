@@ -1,0 +1,52 @@
+import type { WorkloadEndpointID } from "@bulrush/proto";
+
+/**
+ * What the dataplane says of itself, sent whenever it changes (at most once per pass of the loop). Plain data that
+ * survives structured cloning.
+ */
+export interface DataplaneStatus {
+  /**
+   *     waiting-datastore ──InSync──> waiting-interfaces ──monitor listed──> programming ──applied──> in-sync
+   *                                                                              ^                      │
+   *                                                                              └──── a write failed ──┘ (retrying)
+   */
+  readonly phase: "waiting-datastore" | "waiting-interfaces" | "programming" | "in-sync" | "retrying" | "stopped";
+  /** One sentence for people: what it waits for, or what failed last. */
+  readonly reason: string;
+  /** True from the first apply without a failure, for as long as the loop runs. */
+  readonly ready: boolean;
+  readonly counters: DataplaneCounters;
+}
+
+/** Totals since start, and sizes of the moment. */
+export interface DataplaneCounters {
+  readonly messages: number;
+  readonly applies: number;
+  readonly applyFailures: number;
+  /** nf_tables batches that wrote something. */
+  readonly nftTransactions: number;
+  /** Whole read-backs of the nf_tables state. */
+  readonly nftReads: number;
+  readonly routeWrites: number;
+  /** Objects found different in the kernel at a read-back after the first, by kind. */
+  readonly drift: Readonly<Record<DriftKind, number>>;
+  readonly chains: { readonly ip: number; readonly ip6: number };
+  readonly rules: { readonly ip: number; readonly ip6: number };
+  readonly sets: { readonly ip: number; readonly ip6: number };
+  readonly routes: { readonly ip: number; readonly ip6: number };
+  readonly lastApplyMs: number;
+  readonly firstApplyMs: number;
+}
+
+export type DriftKind = "chain" | "set" | "map" | "route" | "neighbour";
+
+/** Messages from the dataplane to the process, in the names of the reference system. */
+export type FromDataplane =
+  /** Sent once, after the first clean apply. */
+  | { readonly msg: "DataplaneInSync" }
+  | { readonly msg: "WorkloadEndpointStatusUpdate"; readonly id: WorkloadEndpointID; readonly status: EndpointStatus }
+  | { readonly msg: "WorkloadEndpointStatusRemove"; readonly id: WorkloadEndpointID }
+  | { readonly msg: "HostEndpointStatusUpdate"; readonly id: string; readonly status: EndpointStatus }
+  | { readonly msg: "HostEndpointStatusRemove"; readonly id: string };
+
+export type EndpointStatus = "up" | "down" | "error";
