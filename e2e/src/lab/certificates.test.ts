@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { test } from "node:test";
+import { CertificateAuthority } from "./certificates.ts";
+
+test("CertificateAuthority issues leaves that its CA verifies", async () => {
+  const ca = await CertificateAuthority.create();
+  const leaf = await ca.issue({ commonName: "typha-client", uriSan: "spiffe://lab/agent" });
+  const certificate = new X509Certificate(leaf.certPem);
+  assert.ok(certificate.verify(new X509Certificate(ca.caPem).publicKey));
+  assert.equal(certificate.subject, "CN=typha-client");
+  assert.equal(certificate.subjectAltName, "URI:spiffe://lab/agent");
+});
