@@ -138,6 +138,8 @@ export interface TierInfo {
 }
 
 export interface WorkloadEndpointID {
+  /** Only from a graph of all hosts (explain): tells endpoints of one name on two hosts apart. */
+  readonly hostname?: string;
   readonly orchestrator: string;
   readonly workload: string;
   readonly endpoint: string;
