@@ -1,1 +1,33 @@
-export {};
+export {
+  type DatastoreConfig,
+  datastoreConfigFromEnvironment,
+  type EtcdDatastoreConfig,
+  type FileDatastoreConfig,
+  type KubernetesDatastoreConfig,
+} from "./config.ts";
+export { type Converted, type ConvertOptions, convertResources } from "./convert-resources.ts";
+export type {
+  DatastoreDriver,
+  Item,
+  ItemKey,
+  ListPage,
+  ListRequest,
+  WatchEvent,
+  WatchRequest,
+  WatchStream,
+} from "./driver/driver.ts";
+export { DATASTORE_KINDS, type DatastoreKind } from "./driver/kind.ts";
+export { DATASTORE_ERROR_CODES, datastoreCodeOf, DatastoreError, type DatastoreErrorCode } from "./errors.ts";
+export type { DatastoreLogger } from "./logger.ts";
+export { type LoadedManifests, loadManifests, type LoadOptions, type ManifestResource } from "./manifest/load.ts";
+export { type DatastoreContext, openDatastore } from "./open.ts";
+export { formatProblem, type Problem, type ProblemSeverity, type SourcePosition } from "./problem.ts";
+export {
+  createSyncer,
+  felixSyncer,
+  type KindReport,
+  type Syncer,
+  SYNCER_TYPES,
+  type SyncerOptions,
+  type SyncerType,
+} from "./syncer/syncer.ts";

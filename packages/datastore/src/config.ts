@@ -1,0 +1,66 @@
+import { DatastoreError } from "./errors.ts";
+
+export interface FileDatastoreConfig {
+  readonly type: "file";
+  readonly directory: string;
+  /** Time between full scans, beside the ones that file events cause. Default 5,000. */
+  readonly rescanIntervalMs?: number;
+  /** Quiet time after a file event before a scan. Default 20. */
+  readonly debounceMs?: number;
+  /** A larger file is refused. Default 16 MiB. */
+  readonly maxFileBytes?: number;
+  /** More files than this: the rest (in byte order of path) is refused. Default 20,000. */
+  readonly maxFiles?: number;
+}
+
+export interface KubernetesDatastoreConfig {
+  readonly type: "kubernetes";
+}
+
+export interface EtcdDatastoreConfig {
+  readonly type: "etcdv3";
+  readonly endpoints: readonly string[];
+}
+
+export type DatastoreConfig = FileDatastoreConfig | KubernetesDatastoreConfig | EtcdDatastoreConfig;
+
+/**
+ * The datastore that the environment asks for. `<prefix>DATASTORETYPE` beats `DATASTORE_TYPE`; unset: `file` if
+ * BULRUSH_DATASTORE_DIR is set, `etcdv3` if ETCD_ENDPOINTS is, else `kubernetes`.
+ *
+ * @param prefix "TYPHA_" or "FELIX_"; "" for the tools.
+ * @throws DatastoreError DATASTORE_BAD_CONFIG, naming the variable.
+ */
+export function datastoreConfigFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  prefix: "TYPHA_" | "FELIX_" | "" = "",
+): DatastoreConfig {
+  const directory = env["BULRUSH_DATASTORE_DIR"] ?? "";
+  const endpoints = (env["ETCD_ENDPOINTS"] ?? "").split(",").filter((endpoint) => endpoint !== "");
+  const own = prefix === "" ? "" : (env[`${prefix}DATASTORETYPE`] ?? "");
+  const variable = own === "" ? "DATASTORE_TYPE" : `${prefix}DATASTORETYPE`;
+  const chosen = own === "" ? (env["DATASTORE_TYPE"] ?? "") : own;
+  const type = chosen === "" ? (directory !== "" ? "file" : endpoints.length > 0 ? "etcdv3" : "kubernetes") : chosen;
+  switch (type) {
+    case "file":
+      if (directory === "") {
+        throw new DatastoreError(`${variable} is "file" but BULRUSH_DATASTORE_DIR is not set`, {
+          code: "DATASTORE_BAD_CONFIG",
+        });
+      }
+      return { type, directory };
+    case "etcdv3":
+      if (endpoints.length === 0) {
+        throw new DatastoreError(`${variable} is "etcdv3" but ETCD_ENDPOINTS is not set`, {
+          code: "DATASTORE_BAD_CONFIG",
+        });
+      }
+      return { type, endpoints };
+    case "kubernetes":
+      return { type };
+    default:
+      throw new DatastoreError(`${variable} is "${type}", expected "kubernetes", "etcdv3" or "file"`, {
+        code: "DATASTORE_BAD_CONFIG",
+      });
+  }
+}

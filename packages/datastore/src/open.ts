@@ -1,0 +1,23 @@
+import type { Clock } from "@bulrush/base";
+import type { DatastoreConfig } from "./config.ts";
+import type { DatastoreDriver } from "./driver/driver.ts";
+import { DatastoreError } from "./errors.ts";
+import type { DatastoreLogger } from "./logger.ts";
+import type { Problem } from "./problem.ts";
+
+export interface DatastoreContext {
+  readonly clock: Clock;
+  readonly logger?: DatastoreLogger;
+  /** Called with the whole list whenever it has changed. */
+  readonly onProblems?: (problems: readonly Problem[]) => void;
+}
+
+/**
+ * Opens the datastore of `config`. It belongs to the caller, who closes it after the syncers on it have stopped.
+ *
+ * @throws DatastoreError DATASTORE_NOT_SUPPORTED for a driver that is not there yet.
+ */
+export async function openDatastore(config: DatastoreConfig, _context: DatastoreContext): Promise<DatastoreDriver> {
+  await Promise.resolve();
+  throw new DatastoreError(`The ${config.type} datastore is not there yet`, { code: "DATASTORE_NOT_SUPPORTED" });
+}
