@@ -22,6 +22,7 @@ export type {
 } from "./v1/key.ts";
 export { formatKey, legacyTierOf, parseKey, POLICY_KINDS, RESOURCE_PLURALS } from "./v1/path.ts";
 export type { HTTPMatch, Port, Protocol, Rule } from "./v1/rule.ts";
+export { sameValue } from "./v1/same-value.ts";
 export type { SyncerCallbacks, SyncStatus, Update, UpdateType } from "./v1/update.ts";
 export type {
   Block,
