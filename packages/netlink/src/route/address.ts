@@ -1,0 +1,15 @@
+/** An address of a device. */
+export interface InterfaceAddress {
+  readonly device: number;
+  /** Address and length: "10.0.0.1/32". */
+  readonly address: string;
+  /** The other end of a point-to-point link. */
+  readonly peer?: string;
+  readonly scope?: RouteScope;
+  /** IFA_F_ bits; `permanent` is 0x80. Read-back only. */
+  readonly flags?: number;
+  /** Skip duplicate address detection (IPv6), so that the address can be used at once. Write only. */
+  readonly noDad?: boolean;
+}
+
+export type RouteScope = "universe" | "site" | "link" | "host" | "nowhere";
