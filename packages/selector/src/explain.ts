@@ -27,6 +27,20 @@ export function explainMismatch(selector: Selector, labels: LabelReader): readon
   return out;
 }
 
+/** The label that a term reads. */
+function labelOf(node: SelectorNode): string | undefined {
+  switch (node.op) {
+    case Op.all:
+    case Op.global:
+    case Op.and:
+    case Op.or:
+    case Op.not:
+      return undefined;
+    default:
+      return node.label;
+  }
+}
+
 /** Called only where the node is the opposite of `wanted`. */
 function collect(node: SelectorNode, wanted: boolean, labels: LabelReader, out: TermMismatch[]): void {
   if (node.op === Op.not) {
@@ -39,7 +53,7 @@ function collect(node: SelectorNode, wanted: boolean, labels: LabelReader, out: 
     return;
   }
   const term = formatNode(node);
-  const label = node.op === Op.all || node.op === Op.global ? undefined : node.label;
+  const label = labelOf(node);
   const actual = label === undefined ? undefined : labels.get(label);
   const state = label === undefined ? "" : `: ${label} is ${actual === undefined ? "missing" : JSON.stringify(actual)}`;
   out.push({ term, wanted, label, actual, message: `${term} ${wanted ? "does not hold" : "holds"}${state}` });
