@@ -1,0 +1,76 @@
+import type { Resource } from "../v1/value.ts";
+import type { ResourceOf } from "./object.ts";
+
+export interface ContainerPort {
+  readonly name?: string;
+  readonly containerPort?: number;
+  readonly hostPort?: number;
+  readonly protocol?: string;
+}
+
+export interface Container {
+  readonly name?: string;
+  readonly ports?: readonly ContainerPort[];
+}
+
+export interface PodSpec {
+  readonly nodeName?: string;
+  readonly hostNetwork?: boolean;
+  readonly serviceAccountName?: string;
+  readonly containers?: readonly Container[];
+  readonly initContainers?: readonly Container[];
+}
+
+export interface PodStatus {
+  readonly phase?: string;
+  readonly podIP?: string;
+  readonly podIPs?: readonly { readonly ip?: string }[];
+}
+
+export interface KubernetesNodeSpec {
+  readonly podCIDR?: string;
+  readonly podCIDRs?: readonly string[];
+}
+
+export interface KubernetesNodeStatus {
+  readonly addresses?: readonly { readonly type?: string; readonly address?: string }[];
+}
+
+export interface ServicePort {
+  readonly name?: string;
+  readonly protocol?: string;
+  readonly port?: number;
+  readonly targetPort?: number | string;
+  readonly nodePort?: number;
+}
+
+export interface ServiceSpec {
+  readonly type?: string;
+  readonly clusterIP?: string;
+  readonly clusterIPs?: readonly string[];
+  readonly externalIPs?: readonly string[];
+  readonly loadBalancerIP?: string;
+  readonly externalTrafficPolicy?: string;
+  readonly internalTrafficPolicy?: string;
+  readonly ports?: readonly ServicePort[];
+  readonly selector?: Readonly<Record<string, string>>;
+}
+
+export interface EndpointSliceEndpoint {
+  readonly addresses?: readonly string[];
+  readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
+  readonly nodeName?: string;
+}
+
+/** discovery.k8s.io/v1: its fields stand beside the metadata. */
+export interface EndpointSliceResource extends Resource {
+  readonly addressType?: "IPv4" | "IPv6" | "FQDN";
+  readonly endpoints?: readonly EndpointSliceEndpoint[];
+  readonly ports?: readonly { readonly name?: string; readonly protocol?: string; readonly port?: number }[];
+}
+
+export type PodResource = ResourceOf<PodSpec, PodStatus>;
+export type NamespaceResource = Resource;
+export type ServiceAccountResource = Resource;
+export type KubernetesNodeResource = ResourceOf<KubernetesNodeSpec, KubernetesNodeStatus>;
+export type ServiceResource = ResourceOf<ServiceSpec>;
