@@ -1,3 +1,23 @@
+export type { NftConnection } from "./connection.ts";
+export {
+  failedWith,
+  NFT_ERROR_CODES,
+  NftError,
+  type NftErrorCode,
+  type NftErrorOptions,
+  type NftFailure,
+} from "./errors.ts";
+export { formatRule, formatRuleset } from "./format.ts";
+export {
+  describeOperation,
+  type MapShape,
+  type NftOperation,
+  type RuleHandle,
+  type SetShape,
+  type TableRef,
+} from "./operation.ts";
+export { planTable } from "./plan.ts";
+export type { ChainReadback, MapReadback, RuleReadback, SetReadback, TableReadback } from "./readback.ts";
 export type {
   BaseChain,
   ChainState,
@@ -20,3 +40,4 @@ export {
   type Statement,
   type Verdict,
 } from "./statement.ts";
+export { Transaction } from "./transaction.ts";

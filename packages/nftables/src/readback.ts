@@ -1,0 +1,51 @@
+import type { RuleHandle } from "./operation.ts";
+import type { BaseChain, KeyField, TableFamily } from "./state.ts";
+import type { Verdict } from "./statement.ts";
+
+/** One table as it is in the kernel, read at one generation. Plain data. */
+export interface TableReadback {
+  readonly kind: "readback";
+  readonly family: TableFamily;
+  readonly name: string;
+  readonly generation: number;
+  readonly chains: ReadonlyMap<string, ChainReadback>;
+  /** Named sets; anonymous ones are part of the rules. */
+  readonly sets: ReadonlyMap<string, SetReadback>;
+  readonly maps: ReadonlyMap<string, MapReadback>;
+}
+
+export interface ChainReadback {
+  readonly name: string;
+  readonly base?: BaseChain;
+  readonly rules: readonly RuleReadback[];
+}
+
+export interface RuleReadback {
+  readonly handle: RuleHandle;
+  readonly comment?: string;
+  /**
+   * The rule's expressions in canonical text, counters' values left out and anonymous sets spelled out: equal to
+   * `ruleKey` of a rule that does the same with the same expressions.
+   */
+  readonly key: string;
+  /** Sum of nothing: the values of the rule's first counter, if it has one. */
+  readonly counter?: { readonly packets: bigint; readonly bytes: bigint };
+}
+
+export interface SetReadback {
+  readonly name: string;
+  /** `undefined` when the set is of a type that we never make; it can only be deleted. */
+  readonly key: readonly KeyField[] | undefined;
+  readonly interval: boolean;
+  /** Bound given at its making; missing when it has none. */
+  readonly size?: number;
+  /** Canonical text as in {@link SetState}; a range that is no CIDR reads "first-last". */
+  readonly elements: ReadonlySet<string>;
+}
+
+export interface MapReadback {
+  readonly name: string;
+  /** `undefined` when the map is of a type that we never make; it can only be deleted. */
+  readonly key: KeyField | undefined;
+  readonly elements: ReadonlyMap<string, Verdict>;
+}
