@@ -1,3 +1,4 @@
+export { type IniEntry, type IniResult, parseIni } from "./config/ini.ts";
 export {
   type ConfigLayer,
   type ConfigOrigin,
@@ -6,6 +7,7 @@ export {
   type LoadConfigOptions,
   type LoadedConfig,
 } from "./config/load.ts";
+export { nearestName } from "./config/nearest.ts";
 export {
   type ConfigTable,
   defineConfig,
@@ -14,18 +16,52 @@ export {
   type ParseContext,
   type ParseResult,
 } from "./config/parameter.ts";
+export { type ReferenceOptions, renderReference } from "./config/reference.ts";
+export {
+  authority,
+  bool,
+  endpointList,
+  file,
+  host,
+  int,
+  type IntRange,
+  oneOf,
+  optional,
+  parseInteger,
+  port,
+  seconds,
+  text,
+  textList,
+  textMap,
+} from "./config/types.ts";
 export { SERVICE_ERROR_CODES, ServiceError, type ServiceErrorCode } from "./errors.ts";
 export {
   HealthAggregator,
   type HealthReport,
   type HealthReporter,
+  type HealthRow,
   type HealthSummary,
   type ReporterOptions,
 } from "./health/aggregator.ts";
-export type { HttpServerHandle, HttpServerOptions } from "./http/server.ts";
+export { type HealthServerOptions, serveHealth } from "./health/health-server.ts";
+export { type HttpServerHandle, type HttpServerOptions, serveHttp } from "./http/server.ts";
 export { CLIENT_AUTH_MODES, type ClientAuthMode, type HttpTlsOptions } from "./http/tls.ts";
-export type { Shutdown, ShutdownOptions, ShutdownReason, SignalSource } from "./lifecycle/shutdown.ts";
+export {
+  createShutdown,
+  type Shutdown,
+  type ShutdownOptions,
+  type ShutdownReason,
+  type SignalSource,
+} from "./lifecycle/shutdown.ts";
+export {
+  createLogger,
+  type LoggerOptions,
+  type LogOutput,
+  type RootLogger,
+  silentLogger,
+} from "./log/create-logger.ts";
 export { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from "./log/logger.ts";
+export { memoryLogger, type LogRecord, type MemoryLogger } from "./log/memory-logger.ts";
 export type {
   BucketOptions,
   Counter,
@@ -37,3 +73,6 @@ export type {
   Observer,
   QuantileOptions,
 } from "./metrics/metrics.ts";
+export { type MetricsServerOptions, serveMetrics } from "./metrics/metrics-server.ts";
+export { type ProcessMetricsOptions, registerProcessMetrics } from "./metrics/process-metrics.ts";
+export { createMetrics } from "./metrics/prometheus.ts";

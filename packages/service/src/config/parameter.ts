@@ -15,6 +15,8 @@ export interface ParameterType<T> {
   readonly label: string;
   /** What the text `none` means. */
   readonly zero: T;
+  /** The text `none` is one of the type's own words and is parsed like any other. Default false. */
+  readonly acceptsNone?: boolean;
   parse(text: string, context: ParseContext): ParseResult<T>;
   /** The value as the user would write it: for the reference and the log. */
   format(value: T): string;

@@ -1,4 +1,5 @@
-import type { Clock } from "@bulrush/base";
+import { assert, type Clock, compareStrings } from "@bulrush/base";
+import { renderHealthTable } from "./table.ts";
 
 /** What a reporter answers for. */
 export interface ReporterOptions {
@@ -11,6 +12,7 @@ export interface ReporterOptions {
 }
 
 export interface HealthReport {
+  /** Ignored from a reporter that does not answer for it; likewise `ready`. */
   readonly live: boolean;
   readonly ready: boolean;
   /** Why, in words: "waiting for the first snapshot from typha-2 (10.0.0.7:5473)". */
@@ -19,7 +21,7 @@ export interface HealthReport {
 
 export interface HealthReporter {
   readonly name: string;
-  /** Replaces the last report and starts its age anew. */
+  /** Replaces the last report and starts its age anew. After `remove`, does nothing. */
   report(report: HealthReport): void;
   /** Takes the reporter out. */
   remove(): void;
@@ -28,16 +30,40 @@ export interface HealthReporter {
 export interface HealthSummary {
   readonly live: boolean;
   readonly ready: boolean;
-  /** The table of all reporters, "" when there are none. */
+  /** The table of all reporters by name, "" when there are none. */
   readonly text: string;
+}
+
+/** One line of the table. Undefined where the reporter does not answer for it. */
+export interface HealthRow {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly live: boolean | undefined;
+  readonly ready: boolean | undefined;
+  /** How long ago the last report was, when that is too long. */
+  readonly overdueMs: number | undefined;
+  readonly detail: string;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly answersLive: boolean;
+  readonly answersReady: boolean;
+  timeoutMs: number;
+  reportedAtMs: number;
+  report: HealthReport;
 }
 
 /**
  * Collects the reports of a process's parts. A reporter that has not reported yet is live but not ready. Live when all
- * that answer for liveness are; ready likewise.
+ * that answer for liveness are; ready likewise; with no reporter at all, both.
+ *
+ * Invariant: `#entries` holds exactly the reporters that were registered and not removed.
  */
 export class HealthAggregator {
   readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  #overridesMs: ReadonlyMap<string, number> = new Map();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -45,15 +71,62 @@ export class HealthAggregator {
 
   /** A name may be taken once; a second reporter of that name is a bug. */
   register(name: string, options: ReporterOptions = {}): HealthReporter {
-    throw new Error(`Not yet ${name} ${String(options.live)}`);
+    assert(!this.#entries.has(name), () => `Health reporter ${name} is registered twice`);
+    const entry: Entry = {
+      name,
+      answersLive: options.live ?? true,
+      answersReady: options.ready ?? true,
+      timeoutMs: this.#overridesMs.get(name) ?? options.timeoutMs ?? 0,
+      reportedAtMs: this.#clock.monotonicMs(),
+      report: { live: true, ready: false, detail: "no report yet" },
+    };
+    this.#entries.set(name, entry);
+    return {
+      name,
+      report: (report) => {
+        entry.report = report;
+        entry.reportedAtMs = this.#clock.monotonicMs();
+      },
+      remove: () => {
+        if (this.#entries.get(name) === entry) this.#entries.delete(name);
+      },
+    };
   }
 
   /** Replaces the time-outs of these reporters, now and when they register later. */
   overrideTimeouts(timeoutsMs: ReadonlyMap<string, number>): void {
-    throw new Error(`Not yet ${timeoutsMs.size}`);
+    this.#overridesMs = timeoutsMs;
+    for (const [name, timeoutMs] of timeoutsMs) {
+      const entry = this.#entries.get(name);
+      if (entry !== undefined) entry.timeoutMs = timeoutMs;
+    }
   }
 
   summary(): HealthSummary {
-    throw new Error(`Not yet ${this.#clock.nowMs()}`);
+    const rows = this.rows();
+    return {
+      live: rows.every((row) => row.live !== false),
+      ready: rows.every((row) => row.ready !== false),
+      text: renderHealthTable(rows),
+    };
+  }
+
+  /** The reporters as they stand, by name. */
+  rows(): readonly HealthRow[] {
+    const nowMs = this.#clock.monotonicMs();
+    return [...this.#entries.values()]
+      .sort((a, b) => compareStrings(a.name, b.name))
+      .map((entry) => {
+        const ageMs = nowMs - entry.reportedAtMs;
+        const overdue = entry.timeoutMs > 0 && ageMs > entry.timeoutMs;
+        return {
+          name: entry.name,
+          timeoutMs: entry.timeoutMs,
+          live: entry.answersLive ? entry.report.live && !overdue : undefined,
+          ready: entry.answersReady ? entry.report.ready && !overdue : undefined,
+          overdueMs: overdue ? ageMs : undefined,
+          detail: entry.report.detail ?? "",
+        };
+      });
   }
 }

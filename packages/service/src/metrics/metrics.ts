@@ -51,6 +51,8 @@ export interface BucketOptions {
 export interface Metrics {
   counter(options: MetricOptions): Counter;
   counterFamily<L extends string>(options: LabelledOptions<L>): Family<Counter, L>;
+  /** A counter that is kept elsewhere and read when the page is made. Must be quick, never shrink and not throw. */
+  counterFrom(options: MetricOptions, read: () => number): void;
   gauge(options: MetricOptions): Gauge;
   /** A gauge whose value is read when the page is made. Must be quick and must not throw. */
   gaugeFrom(options: MetricOptions, read: () => number): void;

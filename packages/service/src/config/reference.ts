@@ -1,0 +1,50 @@
+import type { ConfigTable, Parameter } from "./parameter.ts";
+
+export interface ReferenceOptions {
+  /** "TYPHA_" or "FELIX_". */
+  readonly prefix: string;
+  /** Heading of the page. */
+  readonly title: string;
+  /** Path of the settings file. */
+  readonly filePath: string;
+}
+
+/** The reference of a table as Markdown, in the table's order: what the documentation shows and a test compares. */
+export function renderReference<C extends object>(table: ConfigTable<C>, options: ReferenceOptions): string {
+  const rows = (Object.entries(table) as [string, Parameter<unknown>][]).map(([name, parameter]) => {
+    const variable = `\`${options.prefix}${name.toUpperCase()}\``;
+    const fallback = parameter.type.format(parameter.default);
+    const cells = [
+      `\`${name}\`<br>${variable}`,
+      parameter.type.label,
+      fallback === "" ? "(unset)" : `\`${fallback}\``,
+      `${parameter.doc}${notes(parameter)}`,
+    ];
+    return `| ${cells.map(escapeCell).join(" | ")} |`;
+  });
+  return [
+    `# ${options.title}`,
+    "",
+    `Generated from the table in the source. Each setting is read from the environment (\`${options.prefix}<NAME>\`, any`,
+    `case), then from \`${options.filePath}\` (\`Name = value\` lines). An empty value counts as not set; \`none\` is the`,
+    "type's zero value. A bad value is named in the log and the default is used, unless the row says otherwise.",
+    "",
+    "| Setting | Type | Default | Effect |",
+    "|---|---|---|---|",
+    ...rows,
+    "",
+  ].join("\n");
+}
+
+function notes(parameter: Parameter<unknown>): string {
+  const parts: string[] = [];
+  if (parameter.noEffect !== undefined) parts.push(`Accepted, no effect, because ${parameter.noEffect}.`);
+  if (parameter.dieOnFail === true) parts.push("A bad value stops the start.");
+  if (parameter.nonZero === true) parts.push("`none` is refused.");
+  if (parameter.local === true) parts.push("Not read from the datastore.");
+  return parts.map((part) => ` ${part}`).join("");
+}
+
+function escapeCell(cell: string): string {
+  return cell.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
