@@ -35,14 +35,13 @@ function both(a: LabelRestriction, b: LabelRestriction): LabelRestriction {
   };
 }
 
-/** What holds when `a` or `b` does; `undefined` when that is nothing. */
-function either(a: LabelRestriction, b: LabelRestriction): LabelRestriction | undefined {
-  const mustBePresent = a.mustBePresent && b.mustBePresent;
-  const mustBeAbsent = a.mustBeAbsent && b.mustBeAbsent;
-  const values =
-    a.mustHaveOneOfValues === undefined || b.mustHaveOneOfValues === undefined
-      ? undefined
-      : [...new Set([...a.mustHaveOneOfValues, ...b.mustHaveOneOfValues])].sort();
+/** What holds when any of `all` does; `undefined` when that is nothing. */
+function anyOf(all: readonly LabelRestriction[]): LabelRestriction | undefined {
+  const mustBePresent = all.every((one) => one.mustBePresent);
+  const mustBeAbsent = all.every((one) => one.mustBeAbsent);
+  const values = all.some((one) => one.mustHaveOneOfValues === undefined)
+    ? undefined
+    : [...new Set(all.flatMap((one) => one.mustHaveOneOfValues ?? []))].sort();
   if (!mustBePresent && !mustBeAbsent && values === undefined) return undefined;
   return { mustBePresent, mustBeAbsent, mustHaveOneOfValues: values };
 }
@@ -58,24 +57,22 @@ function intersect(operands: readonly SelectorNode[]): LabelRestrictions {
   return out;
 }
 
+/** One pass over all the operands: pairwise, a long `||` would cost the square of its length. */
 function unite(operands: readonly SelectorNode[]): LabelRestrictions {
-  let out: LabelRestrictions | undefined;
-  for (const operand of operands) {
-    const next = restrictionsOf(operand);
-    if (out === undefined) {
-      out = next;
-      continue;
+  const byLabel = new Map<string, LabelRestriction[]>();
+  for (const [index, operand] of operands.entries()) {
+    for (const [label, restriction] of restrictionsOf(operand)) {
+      const list = byLabel.get(label);
+      if (list !== undefined) list.push(restriction);
+      else if (index === 0) byLabel.set(label, [restriction]);
     }
-    const merged = new Map<string, LabelRestriction>();
-    for (const [label, restriction] of out) {
-      const other = next.get(label);
-      const united = other === undefined ? undefined : either(restriction, other);
-      if (united !== undefined) merged.set(label, united);
-    }
-    out = merged;
-    if (out.size === 0) break;
   }
-  return out ?? NONE;
+  const out = new Map<string, LabelRestriction>();
+  for (const [label, list] of byLabel) {
+    const restriction = list.length === operands.length ? anyOf(list) : undefined;
+    if (restriction !== undefined) out.set(label, restriction);
+  }
+  return out;
 }
 
 /** The restrictions that a tree puts on each label; labels without any are left out. */
