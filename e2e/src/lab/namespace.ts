@@ -11,12 +11,13 @@ const CURRENT = "/proc/thread-self/ns/net";
 export class NetNamespace {
   readonly name: string;
   readonly path: string;
-  readonly #fd: number;
+  /** Open descriptor of the namespace, for moving devices into it. */
+  readonly fd: number;
 
   private constructor(name: string, path: string, fd: number) {
     this.name = name;
     this.path = path;
-    this.#fd = fd;
+    this.fd = fd;
   }
 
   /** Makes a new namespace with only a loopback device, which is down. */
@@ -42,7 +43,7 @@ export class NetNamespace {
   run<T>(work: () => T): T {
     const home = openSync(CURRENT, "r");
     try {
-      setNetwork(this.#fd);
+      setNetwork(this.fd);
       return work();
     } finally {
       setNetwork(home);
@@ -51,7 +52,7 @@ export class NetNamespace {
   }
 
   close(): void {
-    closeSync(this.#fd);
+    closeSync(this.fd);
     unmount(this.path);
     unlinkSync(this.path);
   }
