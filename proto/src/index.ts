@@ -9,6 +9,9 @@ export {
   frameMessage,
 } from "./sync/codec.ts";
 export { PROTO_ERROR_CODES, ProtoError, type ProtoErrorCode } from "./sync/errors.ts";
+export { checkIdentity, identityOf, type IdentityRule, type PeerIdentity } from "./sync/identity.ts";
 export { CLIENT_MESSAGE_LIMITS, type DecodeLimits, SERVER_MESSAGE_LIMITS } from "./sync/limits.ts";
 export * from "./sync/message.ts";
+export { hashValue } from "./sync/value-hash.ts";
+export { negotiateVersion, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, PROTOCOL_VERSIONS } from "./sync/versions.ts";
 export { websocketHeader } from "./sync/websocket.ts";

@@ -10,7 +10,6 @@ export const PROTO_ERROR_CODES = {
   PROTO_UNKNOWN_TYPE: "The message number names no message",
   PROTO_WRONG_DIRECTION: "The message is one that only the other side may send",
   PROTO_BAD_FIELD: "A field is missing, of the wrong type or out of bounds; `data.field` names it",
-  PROTO_IDENTITY: "The peer's certificate has neither the common name nor the URI that is required of it",
 } as const;
 
 export type ProtoErrorCode = keyof typeof PROTO_ERROR_CODES;

@@ -21,9 +21,7 @@ export const kvList: FieldType<readonly KV[]> = {
   encode: (kvs) => kvs.map(encodeKV),
   decode(raw, field) {
     if (!Array.isArray(raw)) throw badField(field, "an array", raw);
-    const kvs = new Array<KV>(raw.length);
-    for (let i = 0; i < raw.length; i++) kvs[i] = decodeKV(raw[i], field, i);
-    return kvs;
+    return raw.map((item: unknown, index) => decodeKV(item, field, index));
   },
 };
 
