@@ -8,7 +8,7 @@ export function describeSchema(): string {
     .sort((a, b) => a.id - b.id)
     .flatMap((table) => [
       `${table.id} ${table.type} from ${table.from}`,
-      ...Object.entries<FieldType<never>>(table.fields).map(
+      ...Object.entries(table.fields as Readonly<Record<string, FieldType<unknown>>>).map(
         ([name, type], index) => `  ${index + 1} ${name}: ${type.spec}`,
       ),
     ])

@@ -11,7 +11,7 @@ const HASH_CHARACTERS = 16;
  */
 export function hashValue(path: string, value: unknown): string {
   const content = isResourcePath(path) ? withoutRevision(value) : value;
-  return hash("sha256", canonicalText(content), "latin1").slice(0, HASH_CHARACTERS);
+  return hash("sha256", canonicalText(content), "binary").slice(0, HASH_CHARACTERS);
 }
 
 /** Unambiguous: every string carries its length, every list its number of items or its end. */
