@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { test } from "node:test";
+import type { SyncStatus } from "@bulrush/model";
+import { encodeText } from "../testing/text-frames.ts";
+import { runTranscript } from "../testing/transcript.ts";
+import { settingUpdate } from "../testing/updates.ts";
+import type { Breadcrumb } from "./breadcrumb.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { SnapshotCache } from "./snapshot-cache.ts";
+
+const DIRECTORY = new URL("testdata/", import.meta.url);
+
+for (const name of readdirSync(DIRECTORY)) {
+  test(`SnapshotCache behaves as in ${name}`, () => runTranscript(new URL(name, DIRECTORY), cacheCommands()));
+}
+
+/** The commands of the transcripts: see the prose of each file. */
+function cacheCommands(): (command: string, args: readonly string[]) => string | Promise<string> {
+  let turns: (() => void)[] = [];
+  let encoded = 0;
+  const tooBig: string[] = [];
+  let nowMs = 1000;
+  const newCache = (settings: Readonly<Record<string, number>>): SnapshotCache =>
+    new SnapshotCache({
+      syncer: "felix",
+      epoch: "e",
+      nowMs,
+      encodeFrame: (message) => {
+        encoded++;
+        return encodeText(message, settings["tooBig"]);
+      },
+      onTooBig: (path) => tooBig.push(path),
+      yieldTurn: () => new Promise((resolve) => turns.push(resolve)),
+      ...settings,
+    });
+  let cache = newCache({});
+  const building = new Map<string, Promise<Snapshot>>();
+  const done = new Map<string, Snapshot>();
+
+  return async (command, args) => {
+    const [first = "", second = ""] = args;
+    switch (command) {
+      case "cache":
+        cache = newCache(Object.fromEntries(args.map((arg) => [arg.split("=")[0], Number(arg.split("=")[1])])));
+        return "ok";
+      case "publish": {
+        nowMs += 10;
+        const status = args.find((arg) => arg.startsWith("status="))?.slice("status=".length);
+        const updates = args.filter((arg) => !arg.startsWith("status=")).map(settingUpdate);
+        const { crumbs, skipped } = cache.publish({ updates, status: status as SyncStatus | undefined, nowMs });
+        const notes = [
+          ...(skipped > 0 ? [`${skipped} skipped`] : []),
+          ...tooBig.splice(0).map((path) => `${path} is too big`),
+        ];
+        return [...crumbs.map(formatCrumb), ...notes].join("\n") || "nothing";
+      }
+      case "build": {
+        encoded = 0;
+        const snapshot = cache.snapshot();
+        building.set(first, snapshot);
+        void snapshot.then((built) => done.set(first, built));
+        await settle();
+        return done.has(first) ? `done, ${encoded} frames encoded` : "waits for its turn";
+      }
+      case "turn": {
+        for (const turn of turns.splice(0)) turn();
+        await settle();
+        return building.size === done.size ? "all done" : "waits for its turn";
+      }
+      case "turns":
+        while (building.size > done.size) {
+          for (const turn of turns.splice(0)) turn();
+          await settle();
+        }
+        return `all done, ${encoded} frames encoded`;
+      case "read": {
+        const snapshot = done.get(first);
+        assert.ok(snapshot !== undefined, `${first} is not built`);
+        return `belongs to ${snapshot.crumb.sequence}, ${snapshot.count} keys\n${snapshot.frames.join("").trimEnd()}`;
+      }
+      case "follow": {
+        const lines: string[] = [];
+        for (let at = cache.at(Number(first))?.next; at !== undefined; at = at.next) lines.push(formatCrumb(at));
+        return cache.at(Number(first)) === undefined ? "not held" : lines.join("\n") || "nothing new";
+      }
+      case "history": {
+        const { count, oldestSequence } = cache.history;
+        return `${count} breadcrumbs from ${oldestSequence}, ${cache.size} keys now`;
+      }
+      case "keys-at": {
+        const kvs = cache.kvsAt(Number(first));
+        return kvs === undefined
+          ? "not held"
+          : kvs
+              .map((kv) => `${kv.path}=${String(kv.value)}`)
+              .sort()
+              .join(" ") || "none";
+      }
+      default:
+        throw new Error(`Unknown command "${command} ${second}"`);
+    }
+  };
+}
+
+function formatCrumb(crumb: Breadcrumb): string {
+  const frames = crumb.frame.toString().trimEnd().split("\n");
+  return frames.map((frame, i) => `${i === 0 ? String(crumb.sequence).padStart(2) : "  "} ${frame}`).join("\n");
+}
+
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,68 @@
+import { must } from "@bulrush/base";
+import type { KV } from "@bulrush/proto";
+import type { Breadcrumb } from "./breadcrumb.ts";
+import type { ChunkCapture, ChunkStore } from "./chunk-store.ts";
+import { encodeKVs, type FrameEncoder } from "./encode-kvs.ts";
+
+/** Every KV that exists at one breadcrumb, and nothing else, ready to be written. Immutable and shared by all. */
+export interface Snapshot {
+  /** A reader goes on from here once it has read the frames. */
+  readonly crumb: Breadcrumb;
+  /** Chunks, then the end of the snapshot, then the status at that breadcrumb. */
+  readonly frames: readonly Buffer[];
+  /** How many KVs. */
+  readonly count: number;
+  readonly bytes: number;
+  /** How many chunks had to be encoded for it; the rest was at hand. */
+  readonly encodedChunks: number;
+}
+
+export interface SnapshotBuildOptions {
+  readonly store: ChunkStore;
+  readonly crumb: Breadcrumb;
+  readonly encodeFrame: FrameEncoder;
+  readonly maxFrameBytes: number;
+  /** Lets everything else have its turn; called after each chunk that was encoded. */
+  readonly yieldTurn: () => Promise<void>;
+}
+
+/**
+ * Builds the snapshot of `crumb`, which is the head at the moment of the call. What is published while this waits
+ * does not get in: the store copies a captured chunk before it changes it.
+ */
+export async function buildSnapshot(options: SnapshotBuildOptions): Promise<Snapshot> {
+  const { store, crumb, encodeFrame } = options;
+  const captures = store.capture();
+  const frames: Buffer[] = [];
+  let count = 0;
+  let encodedChunks = 0;
+  for (const capture of captures) {
+    count += capture.used;
+    if (capture.frames !== undefined) {
+      frames.push(...capture.frames);
+      continue;
+    }
+    const encoded = encodeChunk(capture, options);
+    store.keepFrames(capture, encoded);
+    frames.push(...encoded);
+    encodedChunks++;
+    await options.yieldTurn();
+  }
+  frames.push(encodeFrame({ type: "snapshot-end", sequence: crumb.sequence, count }));
+  frames.push(encodeFrame({ type: "status", sequence: crumb.sequence, status: crumb.status }));
+  const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+  return { crumb, frames, count, bytes, encodedChunks };
+}
+
+function encodeChunk(capture: ChunkCapture, options: SnapshotBuildOptions): Buffer[] {
+  const kvs = (capture.slots ?? []).filter((slot): slot is KV => slot !== undefined);
+  const frames: Buffer[] = [];
+  encodeKVs(
+    kvs,
+    options.maxFrameBytes,
+    (part) => options.encodeFrame({ type: "snapshot", kvs: part }),
+    // A KV that was too big for a delta never got into the store.
+    ({ frame }) => frames.push(must(frame, "the frame of a cached KV")),
+  );
+  return frames;
+}
