@@ -1,7 +1,7 @@
 import { CodedError, type CodedErrorOptions } from "@bulrush/base";
 
 /** Every code that this package throws. The README has the same list. */
-export const SERVICE_ERROR_CODES = ["SERVICE_CONFIG", "SERVICE_LISTEN", "SERVICE_TLS", "SERVICE_LOG_FILE"] as const;
+export const SERVICE_ERROR_CODES = ["SERVICE_LOG_FILE", "SERVICE_TLS"] as const;
 export type ServiceErrorCode = (typeof SERVICE_ERROR_CODES)[number];
 
 /** What goes wrong around a process: its settings, its listeners, its log. */

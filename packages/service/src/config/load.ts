@@ -1,9 +1,9 @@
+import { existsSync } from "node:fs";
 import { isSecretName, REDACTED } from "../redact.ts";
 import { parseIni } from "./ini.ts";
 import { nearestName } from "./nearest.ts";
 import type { ConfigTable, Parameter, ParseContext } from "./parameter.ts";
 import { isServiceLink } from "./service-link.ts";
-import { processContext } from "./types.ts";
 
 /** Settings from one more place, weaker than the environment and the file. Names in any case. */
 export interface ConfigLayer {
@@ -75,7 +75,7 @@ export function loadConfig<C extends object>(table: ConfigTable<C>, options: Loa
   const warnings: ConfigProblem[] = [];
   const errors: ConfigProblem[] = [];
   const origins = new Map<string, ConfigOrigin>();
-  const context: ParseContext = { fileExists: options.fileExists ?? processContext.fileExists };
+  const context: ParseContext = { fileExists: options.fileExists ?? existsSync };
   const parameters = new Map(Object.entries(table) as [string, Parameter<unknown>][]);
   const canonical = new Map([...parameters.keys()].map((name) => [name.toLowerCase(), name]));
   const values = Object.fromEntries([...parameters].map(([name, parameter]) => [name, parameter.default]));

@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import type { ParameterType, ParseContext, ParseResult } from "./parameter.ts";
+import type { ParameterType, ParseResult } from "./parameter.ts";
 
 const ok = <T>(value: T): ParseResult<T> => ({ ok: true, value });
 const bad = (problem: string): ParseResult<never> => ({ ok: false, problem });
@@ -210,6 +209,3 @@ function splitList(value: string): string[] {
     .map((part) => part.trim())
     .filter((part) => part !== "");
 }
-
-/** The surroundings of a real process. */
-export const processContext: ParseContext = { fileExists: (path) => existsSync(path) };
