@@ -1,1 +1,12 @@
-export {};
+export { createSyncClient } from "./client.ts";
+export { SYNC_CLIENT_ERROR_CODES, SyncClientError, type SyncClientErrorCode } from "./errors.ts";
+export type {
+  SyncClient,
+  SyncClientCallbacks,
+  SyncClientCounts,
+  SyncClientOptions,
+  SyncClientPhase,
+  SyncClientState,
+} from "./options.ts";
+export { formatServerAddress, parseServerAddress, type ServerAddress } from "./server-address.ts";
+export { type TLSMaterial, type TLSParameters, type TLSSource, tlsFromParameters } from "./tls.ts";

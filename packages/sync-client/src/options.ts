@@ -1,0 +1,109 @@
+import type { Clock } from "@bulrush/base";
+import type { SyncerCallbacks, SyncStatus } from "@bulrush/model";
+import type { SyncerType } from "@bulrush/proto";
+import type { Logger } from "@bulrush/service";
+import type { ServerAddress } from "./server-address.ts";
+import type { TLSSource } from "./tls.ts";
+
+/**
+ * What the client calls, one call at a time; a returned promise is waited for.
+ *
+ * Order: a status after the KVs before it; `onSequence(n)` after everything that belongs to n was handed over. Several
+ * may be merged: then only the last one is called.
+ */
+export interface SyncClientCallbacks extends SyncerCallbacks {
+  /**
+   * Everything up to `sequence` was handed over. The number is the client's own count: it grows over reconnects and
+   * changes of server, and is what {@link SyncClient.ack} takes.
+   */
+  onSequence?(sequence: number): void | Promise<void>;
+}
+
+export interface SyncClientOptions {
+  /** The servers to choose from; a function is called before each choice. */
+  readonly servers: readonly ServerAddress[] | (() => Promise<readonly ServerAddress[]>);
+  /** Absent: plain TCP. A function is called before each dial, so that renewed files are taken up. */
+  readonly tls?: TLSSource;
+  /** The name of this host, as in its Node. */
+  readonly hostname: string;
+  /** Program and version, for the server's log. */
+  readonly info: string;
+  readonly syncer: SyncerType;
+  readonly callbacks: SyncClientCallbacks;
+  readonly clock: Clock;
+  /** Numbers in [0, 1): order of servers, jitter, the client's id. */
+  readonly random: () => number;
+  readonly logger?: Logger;
+  /** Servers on this node come first. */
+  readonly nodeName?: string;
+  /** Longest silence of a server. Default 30,000; its pings come every 10,000. */
+  readonly readTimeoutMs?: number;
+  /** Longest time for one of our messages to leave. Default 10,000. */
+  readonly writeTimeoutMs?: number;
+  /** For connecting, TLS and the upgrade together. Default 10,000. */
+  readonly dialTimeoutMs?: number;
+  /** Least time between two acks; one that comes earlier waits. Default 100. */
+  readonly ackIntervalMs?: number;
+  /** First and longest delay once all known servers failed. Default 500 and 30,000, half of it random. */
+  readonly backoffInitialMs?: number;
+  readonly backoffMaxMs?: number;
+  /** A stream that lived this long makes the delays start anew. Default 10,000. */
+  readonly stableAfterMs?: number;
+  /** Keys that may wait for the callbacks before the socket is paused. Default 50,000. */
+  readonly maxPendingUpdates?: number;
+  /** Called after each change of `phase`. */
+  readonly onStateChange?: (state: SyncClientState) => void;
+}
+
+/**
+ * ```
+ *  stopped -> connecting -> handshake -> snapshot -> streaming
+ *                ^  |           |  \________|____^       |      (resumed: no snapshot)
+ *                |  v           v           v            v
+ *                waiting  <------------- lost ------------
+ * ```
+ */
+export type SyncClientPhase = "stopped" | "waiting" | "connecting" | "handshake" | "snapshot" | "streaming";
+
+export interface SyncClientState {
+  readonly phase: SyncClientPhase;
+  /** The server of this connection, or of the attempt under way. */
+  readonly server: ServerAddress | undefined;
+  /** How that server calls itself; known from its welcome on. */
+  readonly serverName: string | undefined;
+  /** The status that was handed over last. It does not change when a connection is lost. */
+  readonly status: SyncStatus;
+  /** The server's own sequence that was received last. */
+  readonly serverSequence: number | undefined;
+  /** Age of the server's upstream watch, as of its last ping. */
+  readonly upstreamAgeMs: number | undefined;
+  readonly lastMessageAtMs: number | undefined;
+  /** Why the last attempt or connection failed. */
+  readonly lastError: { readonly code: string; readonly message: string; readonly atMs: number } | undefined;
+  readonly counts: SyncClientCounts;
+}
+
+/** Counts since the start of the process. */
+export interface SyncClientCounts {
+  readonly connects: number;
+  readonly snapshots: number;
+  readonly resumes: number;
+  readonly failures: number;
+  readonly receivedKVs: number;
+  readonly deliveredUpdates: number;
+  /** Received, but equal to what the callbacks have. */
+  readonly suppressedUpdates: number;
+  readonly badKeys: number;
+  /** Keys removed at in-sync because a snapshot did not have them. */
+  readonly madeUpDeletes: number;
+}
+
+export interface SyncClient {
+  /** Begins to connect. Once only. */
+  start(): void;
+  /** Closes the connection. Resolves when the last callback has returned; none comes after that. */
+  stop(): Promise<void>;
+  state(): SyncClientState;
+  /** What was handed over up to `sequence` is applied. Numbers lower than an earlier one do nothing. */
+  ack(sequence: number): void;
+}
