@@ -7,11 +7,31 @@ export {
   type NetlinkErrorCode,
   type NetlinkErrorOptions,
 } from "./errors.ts";
-export type { NamespaceRef } from "./namespace.ts";
+export { AttributeReader } from "./message/attribute-reader.ts";
+export {
+  align4,
+  NETLINK_GENERIC,
+  NETLINK_NETFILTER,
+  NETLINK_ROUTE,
+  NLA_F_NESTED,
+  NLM_F,
+  NLMSG,
+  NLMSG_HEADER_BYTES,
+} from "./message/header.ts";
+export { decodeKernelAnswer, type KernelAnswer } from "./message/kernel-answer.ts";
+export { malformed } from "./message/malformed.ts";
+export { MessageReader } from "./message/message-reader.ts";
+export { MessageWriter } from "./message/message-writer.ts";
+export { type NamespaceRef, openNamespace, openOwnNamespace, withNetworkNamespace } from "./namespace.ts";
 export type { InterfaceAddress, RouteScope } from "./route/address.ts";
 export type { Link, LinkChange, VethPair } from "./route/link.ts";
 export type { Neighbour } from "./route/neighbour.ts";
+export { openRouteConnection } from "./route/open-route-connection.ts";
 export type { RouteOperation } from "./route/operation.ts";
+export { describeRouteOperation } from "./route/operation-codec.ts";
 export type { NextHop, Route, RouteType } from "./route/route.ts";
 export type { OperationFailure, RouteConnection } from "./route/route-connection.ts";
 export type { MonitorGroup, RouteEvent, RouteMonitor, RouteMonitorOptions } from "./route/route-monitor.ts";
+export { NetlinkSocket, type NetlinkSocketOptions } from "./socket/netlink-socket.ts";
+export { errnoName } from "./system/errno.ts";
+export { bindFd, closeFd, openSocketFd, SOCKET, type SocketFdOptions } from "./system/socket-fd.ts";

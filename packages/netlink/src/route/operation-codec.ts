@@ -1,0 +1,86 @@
+import { unreachable } from "@bulrush/base";
+import { NLM_F } from "../message/header.ts";
+import type { MessageWriter } from "../message/message-writer.ts";
+import { writeAddress } from "./address-codec.ts";
+import { RTM } from "./constants.ts";
+import { writeLinkChange, writeLinkSelector, writeVeth } from "./link-codec.ts";
+import { writeNeighbour } from "./neighbour-codec.ts";
+import type { RouteOperation } from "./operation.ts";
+import { writeRoute, writeRouteSelector } from "./route-codec.ts";
+
+const ADD = NLM_F.CREATE | NLM_F.EXCL;
+const REPLACE = NLM_F.CREATE | NLM_F.REPLACE;
+
+/** Writes one operation as one request. Throws NETLINK_ARGUMENT for what cannot be encoded. */
+export function writeOperation(writer: MessageWriter, seq: number, operation: RouteOperation, flags = 0): void {
+  const begin = (type: number, more: number): void => writer.message(type, NLM_F.REQUEST | more | flags, seq);
+  switch (operation.kind) {
+    case "add-veth":
+      begin(RTM.NEWLINK, ADD);
+      writeVeth(writer, operation.veth);
+      break;
+    case "change-link":
+      begin(RTM.NEWLINK, 0);
+      writeLinkChange(writer, operation.link, operation.change);
+      break;
+    case "delete-link":
+      begin(RTM.DELLINK, 0);
+      writeLinkSelector(writer, operation.link);
+      break;
+    case "add-address":
+    case "replace-address":
+      begin(RTM.NEWADDR, operation.kind === "add-address" ? ADD : REPLACE);
+      writeAddress(writer, operation.address);
+      break;
+    case "delete-address":
+      begin(RTM.DELADDR, 0);
+      writeAddress(writer, operation.address);
+      break;
+    case "add-route":
+    case "replace-route":
+      begin(RTM.NEWROUTE, operation.kind === "add-route" ? ADD : REPLACE);
+      writeRoute(writer, operation.route);
+      break;
+    case "delete-route":
+      begin(RTM.DELROUTE, 0);
+      writeRouteSelector(writer, operation.route);
+      break;
+    case "add-neighbour":
+    case "replace-neighbour":
+      begin(RTM.NEWNEIGH, operation.kind === "add-neighbour" ? ADD : REPLACE);
+      writeNeighbour(writer, operation.neighbour);
+      break;
+    case "delete-neighbour":
+      begin(RTM.DELNEIGH, 0);
+      writeNeighbour(writer, operation.neighbour);
+      break;
+    default:
+      unreachable(operation);
+  }
+  writer.endMessage();
+}
+
+/** The operation in a few words, for messages: "Replace route 10.0.0.1/32". */
+export function describeRouteOperation(operation: RouteOperation): string {
+  const [verb = "", noun = ""] = operation.kind.split("-");
+  const what = `${verb.charAt(0).toUpperCase()}${verb.slice(1)} ${noun}`;
+  switch (operation.kind) {
+    case "add-veth":
+      return `${what} ${operation.veth.name}`;
+    case "change-link":
+    case "delete-link":
+      return `${what} ${operation.link}`;
+    case "add-address":
+    case "replace-address":
+    case "delete-address":
+      return `${what} ${operation.address.address}`;
+    case "add-route":
+    case "replace-route":
+    case "delete-route":
+      return `${what} ${operation.route.destination}`;
+    case "add-neighbour":
+    case "replace-neighbour":
+    case "delete-neighbour":
+      return `${what} ${operation.neighbour.address ?? operation.neighbour.mac ?? ""}`;
+  }
+}
