@@ -40,8 +40,9 @@ export interface StateWorkload {
 
 /**
  * What a dataplane knows after the messages that it got. `apply` throws an AssertionError when a message breaks a
- * guarantee of the graph: a reference to what was not sent, a remove of what is in use or unknown, an endpoint before
- * in-sync, a member added twice.
+ * guarantee of the graph: a reference to what was not sent, a remove of what is in use or unknown, a member added
+ * twice. (That no endpoint comes before in-sync only the caller can tell: the message InSync follows the endpoints of
+ * its flush.)
  *
  * The maps are the state itself: read them, never change them.
  */
@@ -231,10 +232,6 @@ export class DataplaneState {
   }
 
   #useEndpoint(owner: string, profiles: readonly string[], ...tiers: readonly (readonly TierInfo[])[]): void {
-    assert(
-      this.inSync || this.config !== undefined,
-      () => `Endpoint ${owner} was sent before the datastore was in sync`,
-    );
     const policies = policiesOfTiers(...tiers);
     for (const id of policies) assert(this.policies.has(id), () => `${owner} lists policy ${id}, which was not sent`);
     for (const id of profiles) assert(this.profiles.has(id), () => `${owner} has profile ${id}, which was not sent`);

@@ -1,0 +1,67 @@
+import type { LabelMap } from "@bulrush/model";
+
+/**
+ * The labels of one thing: key ids (from {@link LabelKeys}) and values in turn. An array, because most things have few
+ * labels: finding one by a scan over small integers beats hashing, and takes a fifth of a Map's memory.
+ */
+export type LabelSet = readonly (number | string)[];
+
+export const NO_LABELS: LabelSet = Object.freeze([]) as LabelSet;
+
+/** Strings kept for sharing before the pool starts again. Bounds its memory; only speed and sharing depend on it. */
+const MAX_POOLED = 1 << 16;
+
+/**
+ * Gives label names small integers and makes label sets of maps.
+ *
+ * Invariant: an id, once given, means the same name for as long as the object lives. Names are never forgotten: a
+ * cluster has few of them (values, which are many, are not numbered).
+ */
+export class LabelKeys {
+  readonly #ids = new Map<string, number>();
+  #pool = new Map<string, string>();
+
+  get size(): number {
+    return this.#ids.size;
+  }
+
+  idOf(name: string): number {
+    let id = this.#ids.get(name);
+    if (id === undefined) this.#ids.set(name, (id = this.#ids.size));
+    return id;
+  }
+
+  makeSet(labels: LabelMap): LabelSet {
+    if (labels.size === 0) return NO_LABELS;
+    const out = new Array<number | string>(labels.size * 2);
+    let i = 0;
+    for (const [name, value] of labels) {
+      out[i++] = this.idOf(name);
+      out[i++] = this.#shared(value);
+    }
+    return out;
+  }
+
+  /** One object for equal values, so that thousands of endpoints with "true" hold one string. */
+  #shared(value: string): string {
+    const known = this.#pool.get(value);
+    if (known !== undefined) return known;
+    if (this.#pool.size >= MAX_POOLED) this.#pool = new Map();
+    this.#pool.set(value, value);
+    return value;
+  }
+}
+
+/** The value of a label in the set itself, `undefined` where it is missing. */
+export function ownLabel(labels: LabelSet, key: number): string | undefined {
+  for (let i = 0; i < labels.length; i += 2) if (labels[i] === key) return labels[i + 1] as string;
+  return undefined;
+}
+
+/** Equal in content and order. (A false "different" only costs time.) */
+export function sameLabels(a: LabelSet, b: LabelSet): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
