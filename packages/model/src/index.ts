@@ -59,6 +59,7 @@ export type {
   IPPoolSpec,
   ProtoPort,
 } from "./v3/configuration.ts";
+export { applyDefaults, isCalicoVersion } from "./v3/defaults.ts";
 export type {
   EndpointPortSpec,
   HostEndpointResource,
@@ -67,6 +68,7 @@ export type {
   WorkloadEndpointResource,
   WorkloadEndpointSpec,
 } from "./v3/endpoint.ts";
+export { isObject, type JsonObject } from "./v3/json-object.ts";
 export { CALICO_CRD_V1, CALICO_V3, isOurGroup, type KindFacts, kindFacts, KINDS } from "./v3/kind.ts";
 export type {
   Container,
@@ -124,6 +126,7 @@ export type {
   TierResource,
   TierSpec,
 } from "./v3/policy.ts";
+export { BUILT_IN_TIERS } from "./v3/policy-defaults.ts";
 export type {
   EntityRule,
   HttpPathMatch,
