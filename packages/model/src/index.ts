@@ -1,3 +1,13 @@
+export { closedPolicyForm, closedTierForm } from "./validation/closed-form.ts";
+export type { Issue } from "./validation/issue.ts";
+export { validateResource } from "./validation/validate-resource.ts";
+export { validateV1 } from "./validation/validate-v1.ts";
+export {
+  createValidationFilter,
+  type FilterOutcome,
+  type ReportInvalid,
+  type ValidationFilterOptions,
+} from "./validation/validation-filter.ts";
 export { formatValue, plainValue, valueFromPlain } from "./v1/json.ts";
 export type {
   BlockAffinityKey,
