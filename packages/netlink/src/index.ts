@@ -1,3 +1,5 @@
+export type { ConntrackConnection, Flow, FlowFilter, FlowTuple } from "./conntrack/flow.ts";
+export { type ConntrackOptions, openConntrack } from "./conntrack/open-conntrack.ts";
 export {
   hasErrno,
   isAlreadyExists,
@@ -22,11 +24,13 @@ export { decodeKernelAnswer, type KernelAnswer } from "./message/kernel-answer.t
 export { malformed } from "./message/malformed.ts";
 export { MessageReader } from "./message/message-reader.ts";
 export { MessageWriter } from "./message/message-writer.ts";
+export { NFGEN_BYTES, writeNfgen } from "./message/nfgen.ts";
 export { type NamespaceRef, openNamespace, openOwnNamespace, withNetworkNamespace } from "./namespace.ts";
 export type { InterfaceAddress, RouteScope } from "./route/address.ts";
 export type { Link, LinkChange, VethPair } from "./route/link.ts";
 export type { Neighbour } from "./route/neighbour.ts";
 export { openRouteConnection } from "./route/open-route-connection.ts";
+export { openRouteMonitor } from "./route/open-route-monitor.ts";
 export type { RouteOperation } from "./route/operation.ts";
 export { describeRouteOperation } from "./route/operation-codec.ts";
 export type { NextHop, Route, RouteType } from "./route/route.ts";

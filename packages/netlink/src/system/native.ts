@@ -5,18 +5,9 @@ import type * as Koffi from "koffi";
 export interface Native {
   socket(domain: number, type: number, protocol: number): number;
   bind(fd: number, address: Uint8Array, length: number): number;
-  connect(fd: number, address: Uint8Array, length: number): number;
-  listen(fd: number, backlog: number): number;
   setsockopt(fd: number, level: number, option: number, value: Uint8Array, length: number): number;
   getsockopt(fd: number, level: number, option: number, value: Uint8Array, length: Uint8Array): number;
-  sendto(
-    fd: number,
-    data: Uint8Array,
-    length: number,
-    flags: number,
-    address: Uint8Array,
-    addressLength: number,
-  ): number;
+  recv(fd: number, buffer: Uint8Array, length: number, flags: number): number;
   setns(fd: number, type: number): number;
   /** Of the last call above on this thread. */
   errno(): number;
@@ -35,13 +26,9 @@ export function native(): Native {
   loaded = {
     socket: libc.func("int socket(int, int, int)") as Native["socket"],
     bind: libc.func("int bind(int, const void *, uint32_t)") as Native["bind"],
-    connect: libc.func("int connect(int, const void *, uint32_t)") as Native["connect"],
-    listen: libc.func("int listen(int, int)") as Native["listen"],
     setsockopt: libc.func("int setsockopt(int, int, int, const void *, uint32_t)") as Native["setsockopt"],
     getsockopt: libc.func("int getsockopt(int, int, int, void *, void *)") as Native["getsockopt"],
-    sendto: libc.func(
-      "int64_t sendto(int, const void *, uint64_t, int, const void *, uint32_t)",
-    ) as unknown as Native["sendto"],
+    recv: libc.func("int64_t recv(int, void *, uint64_t, int)") as unknown as Native["recv"],
     setns: libc.func("int setns(int, int)") as Native["setns"],
     errno: () => koffi.errno(),
   };

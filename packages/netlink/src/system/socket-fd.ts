@@ -18,6 +18,8 @@ export const SOCKET = {
   SO_RCVBUFFORCE: 33,
 } as const;
 
+const MSG_DONTWAIT = 0x40;
+
 export interface SocketFdOptions {
   readonly domain: number;
   /** SOCK_CLOEXEC is added. */
@@ -87,6 +89,12 @@ export function setReceiveTimeout(fd: number, timeoutMs: number): void {
   view.setBigInt64(0, BigInt(Math.floor(timeoutMs / 1000)), true);
   view.setBigInt64(8, BigInt((timeoutMs % 1000) * 1000), true);
   setOptionBytes(fd, SOCKET.SOL_SOCKET, SOCKET.SO_RCVTIMEO, timeval);
+}
+
+/** Receives into the buffer without waiting, also from a blocking socket. Returns the length, or the errno negated. */
+export function receiveNow(fd: number, buffer: Uint8Array): number {
+  const length = native().recv(fd, buffer, buffer.length, MSG_DONTWAIT);
+  return length < 0 ? -native().errno() : length;
 }
 
 /** Closes a file descriptor; an error changes nothing any more. */

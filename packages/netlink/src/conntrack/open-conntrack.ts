@@ -1,0 +1,102 @@
+import { hasErrno } from "../errors.ts";
+import { NETLINK_NETFILTER, NLA_F_NESTED } from "../message/header.ts";
+import { NFGEN_BYTES, writeNfgen } from "../message/nfgen.ts";
+import type { MessageReader } from "../message/message-reader.ts";
+import { AF_UNSPEC } from "../route/constants.ts";
+import { kernelFamily } from "../route/text-codec.ts";
+import { NetlinkSocket, type NetlinkSocketOptions } from "../socket/netlink-socket.ts";
+import type { ConntrackConnection, Flow, FlowFilter } from "./flow.ts";
+import { CTA, decodeFlow, flowMatches, type ParsedFilter, parseFilter, writeFilter } from "./flow-codec.ts";
+
+/** Subsystem 1 of nfnetlink in the high byte, the message in the low one. */
+const CT_GET = (1 << 8) | 1;
+const CT_DELETE = (1 << 8) | 2;
+
+export interface ConntrackOptions extends Pick<NetlinkSocketOptions, "namespace"> {
+  /** `listed`: never use the kernel's filtered delete (kernels before 6.9 have none). Default: try it first. */
+  readonly deletion?: "auto" | "listed";
+}
+
+/** Opens the connection tracking of a network namespace. The caller closes it. Throws NETLINK_SYSCALL. */
+export function openConntrack(options: ConntrackOptions = {}): ConntrackConnection {
+  const socket = NetlinkSocket.open(NETLINK_NETFILTER, options);
+  let filteredDelete = options.deletion !== "listed";
+
+  function dump<T>(filter: ParsedFilter | undefined, decode: (message: MessageReader) => T | undefined): T[] {
+    return socket.dump(
+      "List flows",
+      CT_GET,
+      (writer) => {
+        writeNfgen(writer, filter === undefined ? AF_UNSPEC : kernelFamily(filter.family));
+        if (filter !== undefined) writeFilter(writer, filter);
+      },
+      decode,
+    );
+  }
+
+  function flows(filter?: FlowFilter): Flow[] {
+    const parsed = filter === undefined ? undefined : parseFilter(filter);
+    return dump(parsed, (message) => {
+      const flow = decodeFlow(message);
+      return flow === undefined || (parsed !== undefined && !flowMatches(flow, parsed)) ? undefined : flow;
+    });
+  }
+
+  function deleteFlows(filter: FlowFilter): void {
+    const parsed = parseFilter(filter);
+    if (filteredDelete) {
+      try {
+        socket.request("Delete flows", CT_DELETE, 0, (writer) => {
+          writeNfgen(writer, kernelFamily(parsed.family));
+          writeFilter(writer, parsed);
+        });
+        return;
+      } catch (error) {
+        // An older kernel reads the filter's tuple as that of one flow, and finds it incomplete: nothing is deleted.
+        if (!hasErrno(error, "EINVAL", "EOPNOTSUPP", "ENOENT")) throw error;
+        filteredDelete = false;
+      }
+    }
+    deleteListed(parsed);
+  }
+
+  /** Lists the flows that match and deletes them one by one. */
+  function deleteListed(filter: ParsedFilter): void {
+    for (const flow of dump(filter, (message) => decodeIdentity(message, filter))) {
+      try {
+        socket.request("Delete flow", CT_DELETE, 0, (writer) => {
+          writeNfgen(writer, kernelFamily(filter.family));
+          writer.attrBytes(CTA.TUPLE_ORIG | NLA_F_NESTED, flow.tuple);
+          if (flow.zone !== undefined) writer.attrBytes(CTA.ZONE, flow.zone);
+        });
+      } catch (error) {
+        // It ended in the meantime.
+        if (!hasErrno(error, "ENOENT")) throw error;
+      }
+    }
+  }
+
+  function deleteFlowsOf(address: string): void {
+    deleteFlows({ originalSource: address });
+    deleteFlows({ replySource: address });
+  }
+
+  return { flows, deleteFlows, deleteFlowsOf, close: () => socket.close() };
+}
+
+/** The bytes that name one flow: its original tuple, and its zone if it is in one. `undefined` when it is another's. */
+function decodeIdentity(
+  message: MessageReader,
+  filter: ParsedFilter,
+): { tuple: Uint8Array; zone: Uint8Array | undefined } | undefined {
+  const flow = decodeFlow(message);
+  if (flow === undefined || !flowMatches(flow, filter)) return undefined;
+  let tuple: Uint8Array | undefined;
+  let zone: Uint8Array | undefined;
+  const attributes = message.attributes(NFGEN_BYTES);
+  while (attributes.next()) {
+    if (attributes.type === CTA.TUPLE_ORIG) tuple = attributes.bytes().slice();
+    else if (attributes.type === CTA.ZONE) zone = attributes.bytes().slice();
+  }
+  return tuple === undefined ? undefined : { tuple, zone };
+}
