@@ -1,0 +1,147 @@
+import { messageOf } from "@bulrush/base";
+import type { Arguments } from "../cli/arguments.ts";
+import type { Command } from "../cli/command.ts";
+import type { CommandIo } from "../cli/io.ts";
+import { inputError, usageError } from "../errors.ts";
+import { type Explainer, explainerFor } from "../flow/explain-input.ts";
+import { type FlowText, parseFlow } from "../flow/parse-flow.ts";
+import { verdictRecord, verdictText } from "../flow/print-verdict.ts";
+import { readLines } from "../input/lines.ts";
+import { FILE_OPTION, readManifestsAloud } from "../input/manifests.ts";
+import { outputFormat, outputOption, printItems, printValue } from "../output/format.ts";
+
+const FORMATS = ["text", "json", "ndjson", "yaml"] as const;
+
+/** bulrushctl explain -f PATH --from A --to B ..., or --flows FILE */
+export const explain: Command = {
+  name: "explain",
+  summary: "Say whether a connection is allowed, and which rule decides",
+  usage: [
+    "explain -f PATH --from POD|IP --to POD|IP --protocol PROTO --port PORT [-o FORMAT]",
+    "explain -f PATH --flows FILE [-o FORMAT]",
+  ],
+  description: [
+    "Judges the first packet of a connection with the same graph that the agents program the kernel from, and names the tier, policy and rule that decide: once for the sender's side (egress), once for the receiver's (ingress). A connection is allowed when every side that is a known pod or host allows it. Rules count from 0.",
+    'A pod is written namespace/name. With --flows, each line of a file (or - for standard input) is a flow, {"from","to","protocol","port"}, and each line out is its answer, in order; a flow that cannot be judged gets {"error"}.',
+    "With -o json the answer has every step that was looked at.",
+  ],
+  options: [
+    FILE_OPTION,
+    { name: "from", value: "POD|IP", doc: "Who connects: namespace/pod, or an address." },
+    { name: "to", value: "POD|IP", doc: "To whom: namespace/pod, or an address." },
+    {
+      name: "protocol",
+      value: "PROTO",
+      doc: "tcp, udp, sctp, icmp, icmpv6, udplite in any case, or a number. Default: tcp.",
+    },
+    { name: "port", short: "p", value: "PORT", doc: "Destination port." },
+    { name: "source-port", value: "PORT", doc: "Source port: only rules that ask for one look at it." },
+    { name: "icmp-type", value: "TYPE", doc: "ICMP type, for icmp and icmpv6." },
+    { name: "icmp-code", value: "CODE", doc: "ICMP code, for icmp and icmpv6." },
+    {
+      name: "ip-version",
+      value: "4|6",
+      doc: "Which addresses two dual-stack pods use. Default: 4 where both have one.",
+    },
+    { name: "flows", value: "FILE", doc: "Judge many flows, one JSON object a line." },
+    { name: "steps", doc: "Show every step. -o json does so for a single flow anyway." },
+    outputOption(FORMATS, "text, ndjson with --flows"),
+  ],
+  examples: [
+    {
+      what: "may the shop reach its database?",
+      line: "bulrushctl explain -f cluster/ --from shop/web --to shop/db --protocol TCP --port 5432",
+    },
+    {
+      what: "and somebody outside the shop? show what was looked at",
+      line: "bulrushctl explain -f cluster/ --from 203.0.113.7 --to shop/web --port 80 --steps",
+    },
+    {
+      what: "a whole list",
+      line: `echo '{"from":"shop/web","to":"shop/db","protocol":"TCP","port":5432}' | bulrushctl explain -f cluster/ --flows -`,
+    },
+  ],
+  run: runExplain,
+};
+
+const SINGLE_FLOW_OPTIONS = ["from", "to", "protocol", "port", "source-port", "icmp-type", "icmp-code"];
+
+async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
+  const path = args.need("file");
+  const flows = args.get("flows");
+  if (flows === undefined) return explainOne(path, args, io);
+  const extra = SINGLE_FLOW_OPTIONS.find((name) => args.has(name));
+  if (extra !== undefined) throw usageError(`--${extra} does not go with --flows: it stands in each line`);
+  if (path === "-" && flows === "-") throw usageError("-f - and --flows - both want standard input");
+  const format = outputFormat(args, FORMATS, "ndjson");
+  if (format === "text") throw usageError("--flows prints json, ndjson or yaml");
+  const explainer = explainerFor(await readManifestsAloud(path, io));
+  const withSteps = args.has("steps") || format === "json";
+  await printItems(io.out, format, answers(flows, args.get("ip-version"), explainer, withSteps, io));
+  return 0;
+}
+
+async function explainOne(path: string, args: Arguments, io: CommandIo): Promise<number> {
+  const format = outputFormat(args, FORMATS, "text");
+  const text: FlowText = {
+    from: args.need("from"),
+    to: args.need("to"),
+    protocol: args.get("protocol") ?? "tcp",
+    port: args.get("port"),
+    sourcePort: args.get("source-port"),
+    icmpType: args.get("icmp-type"),
+    icmpCode: args.get("icmp-code"),
+    ipVersion: args.get("ip-version"),
+  };
+  const explainer = explainerFor(await readManifestsAloud(path, io));
+  const parsed = parseFlow(text, explainer.pods);
+  if ("problem" in parsed) throw inputError(parsed.problem);
+  const verdict = explainer.explain(parsed.flow);
+  const withSteps = args.has("steps") || format === "json";
+  if (format !== "text") {
+    await printValue(io.out, format, verdictRecord(verdict, withSteps));
+    return 0;
+  }
+  const port = parsed.flow.port === undefined ? "" : ` ${parsed.flow.port}`;
+  const title = {
+    from: args.need("from"),
+    to: args.need("to"),
+    what: `${String(parsed.flow.protocol).toUpperCase()}${port}`,
+  };
+  await io.out.write(verdictText(title, verdict, io.out, withSteps));
+  return 0;
+}
+
+/** One answer a line, in the order of the lines. Nothing but the line at hand is held. */
+async function* answers(
+  path: string,
+  ipVersion: string | undefined,
+  explainer: Explainer,
+  withSteps: boolean,
+  io: CommandIo,
+): AsyncGenerator<Record<string, unknown>> {
+  for await (const { number, text } of readLines(path, io)) {
+    const line = parseFlowLine(text);
+    if (typeof line === "string") {
+      yield { error: `Line ${number}: ${line}` };
+      continue;
+    }
+    const parsed = parseFlow({ ...(ipVersion !== undefined && { ipVersion }), ...line }, explainer.pods);
+    if ("problem" in parsed) yield { ...line, error: parsed.problem };
+    else yield { ...line, ...verdictRecord(explainer.explain(parsed.flow), withSteps) };
+  }
+}
+
+/** Only the fields of a flow are kept: they come back with the answer. */
+function parseFlowLine(text: string): FlowText | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return `not JSON: ${messageOf(error)}`;
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return "not a JSON object";
+  const { from, to, protocol, port, sourcePort, icmpType, icmpCode, ipVersion } = value as Record<string, unknown>;
+  const line = { from, to, protocol, port, sourcePort, icmpType, icmpCode, ipVersion };
+  return Object.fromEntries(Object.entries(line).filter(([, field]) => field !== undefined)) as unknown as FlowText;
+}

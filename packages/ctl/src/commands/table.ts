@@ -1,0 +1,40 @@
+import type { Command } from "../cli/command.ts";
+
+/** A command as the list knows it: its code is loaded when it is run. */
+export interface CommandEntry extends Pick<Command, "name" | "summary"> {
+  load(): Promise<Command>;
+}
+
+/** All commands, in the order of the help. Each in a file of its own name. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "validate",
+    summary: "Check manifests and say what is wrong, by file and field",
+    load: async () => (await import("./validate.ts")).validate,
+  },
+  {
+    name: "convert",
+    summary: "Show the internal key-value pairs that manifests become",
+    load: async () => (await import("./convert.ts")).convert,
+  },
+  {
+    name: "selector",
+    summary: "Try a label selector: match, canonical form, id",
+    load: async () => (await import("./selector.ts")).selector,
+  },
+  {
+    name: "calc",
+    summary: "Show what the calculation graph sends to one host's dataplane",
+    load: async () => (await import("./calc.ts")).calc,
+  },
+  {
+    name: "render",
+    summary: "Show the nftables ruleset of one host",
+    load: async () => (await import("./render.ts")).render,
+  },
+  {
+    name: "explain",
+    summary: "Say whether a connection is allowed, and which rule decides",
+    load: async () => (await import("./explain.ts")).explain,
+  },
+];

@@ -1,0 +1,47 @@
+import {
+  convertResources,
+  formatProblem,
+  loadManifests,
+  type ManifestResource,
+  type Problem,
+} from "@bulrush/datastore";
+import type { Update } from "@bulrush/model";
+import type { OptionSpec } from "../cli/command.ts";
+import type { CommandIo } from "../cli/io.ts";
+
+export const FILE_OPTION: OptionSpec = {
+  name: "file",
+  short: "f",
+  value: "PATH",
+  doc: "A manifest, a directory of manifests (.yaml, .yml, .json, subdirectories too), or - for standard input. Calico and Kubernetes kinds may stand side by side.",
+};
+
+/** What a path of manifests comes to. */
+export interface ManifestInput {
+  readonly resources: readonly ManifestResource[];
+  /** What the felix syncer makes of them, by path. */
+  readonly updates: readonly Update[];
+  readonly problems: readonly Problem[];
+}
+
+/** Loads and converts. Throws DATASTORE_NOT_FOUND and the like when there is nothing to read. */
+export async function readManifests(path: string, io: CommandIo): Promise<ManifestInput> {
+  const loaded = await loadManifests(path, { stdin: io.stdin });
+  const { updates, problems } = convertResources(loaded.resources.map(({ resource }) => resource));
+  return { resources: loaded.resources, updates, problems: [...loaded.problems, ...problems] };
+}
+
+/** {@link readManifests}, with the problems said on standard error. */
+export async function readManifestsAloud(path: string, io: CommandIo): Promise<ManifestInput> {
+  const input = await readManifests(path, io);
+  await reportProblems(input.problems, io);
+  return input;
+}
+
+/** One line a problem on standard error. */
+export async function reportProblems(problems: readonly Problem[], io: CommandIo): Promise<void> {
+  for (const problem of problems) {
+    const label = problem.severity === "error" ? io.err.style("red", "error:") : io.err.style("yellow", "warning:");
+    await io.err.write(`${label} ${formatProblem(problem)}\n`);
+  }
+}
