@@ -16,6 +16,7 @@ export type {
   WatchRequest,
   WatchStream,
 } from "./driver/driver.ts";
+export type { ItemIssue } from "./driver/item-issue.ts";
 export { DATASTORE_KINDS, type DatastoreKind } from "./driver/kind.ts";
 export { DATASTORE_ERROR_CODES, datastoreCodeOf, DatastoreError, type DatastoreErrorCode } from "./errors.ts";
 export type { DatastoreLogger } from "./logger.ts";

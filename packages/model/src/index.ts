@@ -136,7 +136,7 @@ export type {
   TierResource,
   TierSpec,
 } from "./v3/policy.ts";
-export { BUILT_IN_TIERS } from "./v3/policy-defaults.ts";
+export { BUILT_IN_TIERS, calicoPolicyTypes, kubernetesPolicyTypes } from "./v3/policy-defaults.ts";
 export type {
   EntityRule,
   HttpPathMatch,

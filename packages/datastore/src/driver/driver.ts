@@ -1,5 +1,6 @@
 import type { Resource } from "@bulrush/model";
-import type { Problem } from "../problem.ts";
+import type { Problem, SourcePosition } from "../problem.ts";
+import type { ItemIssue } from "./item-issue.ts";
 import type { DatastoreKind } from "./kind.ts";
 
 /** Names one stored thing. `namespace` is empty for the kinds without one. */
@@ -11,12 +12,15 @@ export interface ItemKey {
 
 /**
  * One stored thing in its v3 shape. `revision` is opaque and changes exactly when the contents do. `value` undefined
- * says that it exists but cannot be converted at all; `error` then says why.
+ * says that it exists but cannot be converted at all; `issues` then say why. With a value, an issue of severity "error"
+ * says that the value is a closed form: what could not be read was left out so that nothing gets wider.
  */
 export interface Item extends ItemKey {
   readonly revision: string;
   readonly value: Resource | undefined;
-  readonly error?: string;
+  readonly issues?: readonly ItemIssue[];
+  /** Where it was read, if the store has such places. */
+  readonly source?: SourcePosition;
 }
 
 export interface ListRequest {

@@ -1,0 +1,85 @@
+import { isObject, type LabelSelector } from "@bulrush/model";
+import { type Check, list, object, oneOf, text } from "../process/check.ts";
+
+const NAME = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
+const KEY = new RegExp(`^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?${NAME}$`);
+const VALUE = new RegExp(`^(?:${NAME})?$`);
+
+const labelKey = text((value) => KEY.test(value), "a label name");
+const labelValue = text((value) => VALUE.test(value), "a label value");
+
+const requirementFields = object({
+  key: labelKey,
+  operator: oneOf("In", "NotIn", "Exists", "DoesNotExist"),
+  values: list(labelValue),
+});
+
+const requirement: Check = (value, path, issues) => {
+  requirementFields(value, path, issues);
+  if (!isObject(value)) return;
+  for (const field of ["key", "operator"]) {
+    if ((value[field] ?? undefined) === undefined) issues.push({ path: [...path, field], message: "Missing" });
+  }
+  const count = Array.isArray(value["values"]) ? value["values"].length : 0;
+  const wantsValues = value["operator"] === "In" || value["operator"] === "NotIn";
+  if (wantsValues !== count > 0)
+    issues.push({
+      path: [...path, "values"],
+      message: wantsValues ? "Needs a value" : "Must be empty for this operator",
+    });
+};
+
+const matchLabels: Check = (value, path, issues) => {
+  if (!isObject(value)) {
+    issues.push({ path, message: "Expected an object" });
+    return;
+  }
+  for (const [name, found] of Object.entries(value)) {
+    labelKey(name, [...path, name], issues);
+    labelValue(found, [...path, name], issues);
+  }
+};
+
+/** A Kubernetes label selector that can be put into the selector language. */
+export const labelSelector: Check = object({ matchLabels, matchExpressions: list(requirement) });
+
+function quoted(values: readonly string[] | undefined): string {
+  return (values ?? []).map((value) => `'${value}'`).join(", ");
+}
+
+/** Readable selectors only: see {@link labelSelector}. "" for none and for an empty one. */
+export function labelSelectorText(selector: LabelSelector | undefined | null): string {
+  const terms = Object.entries(selector?.matchLabels ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key} == '${value}'`);
+  for (const { key, operator, values } of selector?.matchExpressions ?? []) {
+    switch (operator) {
+      case "In":
+        terms.push(`${key} in { ${quoted(values)} }`);
+        break;
+      case "NotIn":
+        terms.push(`${key} not in { ${quoted(values)} }`);
+        break;
+      case "Exists":
+        terms.push(`has(${key})`);
+        break;
+      case "DoesNotExist":
+        terms.push(`! has(${key})`);
+        break;
+    }
+  }
+  return terms.join(" && ");
+}
+
+/** Pods only: what is not of Kubernetes never matches, not even an empty selector. */
+export function podSelectorText(selector: LabelSelector | undefined | null): string {
+  const text = labelSelectorText(selector);
+  const pods = "projectcalico.org/orchestrator == 'k8s'";
+  return text === "" ? pods : `${pods} && ${text}`;
+}
+
+/** Absent: "", no condition. Present but empty: every namespace. */
+export function namespaceSelectorText(selector: LabelSelector | undefined | null): string {
+  if (selector === undefined || selector === null) return "";
+  return labelSelectorText(selector) || "all()";
+}

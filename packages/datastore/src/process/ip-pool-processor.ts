@@ -1,0 +1,44 @@
+import { canonicalCidr } from "@bulrush/ip";
+import { type IPPool, isObject } from "@bulrush/model";
+import { conflictCache } from "./conflict-cache.ts";
+import { errorAt } from "./issue.ts";
+import type { UpdateProcessor } from "./processor.ts";
+
+const MODES: Readonly<Record<string, IPPool["ipip_mode"]>> = {
+  always: "always",
+  crosssubnet: "cross-subnet",
+  never: "",
+};
+
+function modeOf(value: unknown): IPPool["ipip_mode"] | undefined {
+  if (value === undefined || value === null || value === "") return "";
+  return typeof value === "string" ? MODES[value.toLowerCase()] : undefined;
+}
+
+/** IP pools. Two with one CIDR: the lower name counts. */
+export function ipPoolProcessor(): UpdateProcessor {
+  return conflictCache(({ value }) => {
+    const spec = isObject(value?.spec) ? value.spec : {};
+    const cidr = typeof spec["cidr"] === "string" ? canonicalCidr(spec["cidr"]) : undefined;
+    if (cidr === undefined) return [errorAt("spec.cidr", `Expected a CIDR, found ${JSON.stringify(spec["cidr"])}`)];
+    const ipipMode = modeOf(spec["ipipMode"]);
+    if (ipipMode === undefined) return [errorAt("spec.ipipMode", "Expected Always, CrossSubnet or Never")];
+    const vxlanMode = modeOf(spec["vxlanMode"]);
+    if (vxlanMode === undefined) return [errorAt("spec.vxlanMode", "Expected Always, CrossSubnet or Never")];
+    const isDisabled = spec["disabled"] === true;
+    const uses = Array.isArray(spec["allowedUses"]) ? spec["allowedUses"].filter((use) => typeof use === "string") : [];
+    const pool: IPPool = {
+      cidr,
+      ipip: ipipMode === "" ? "" : "tunl0",
+      ipip_mode: ipipMode,
+      vxlan_mode: vxlanMode,
+      masquerade: spec["natOutgoing"] === true,
+      ipam: !isDisabled,
+      disabled: isDisabled,
+      disableBGPExport: spec["disableBGPExport"] === true,
+      assignment_mode: spec["assignmentMode"] === "Manual" ? "Manual" : "Automatic",
+      allowed_uses: uses,
+    };
+    return { key: { type: "IPPool", cidr }, value: pool };
+  });
+}

@@ -1,0 +1,64 @@
+import { canonicalCidr } from "@bulrush/ip";
+import { isObject, type NetworkSet, type Resource } from "@bulrush/model";
+import type { ItemIssue } from "../driver/item-issue.ts";
+import { warningAt } from "./issue.ts";
+import { NAMESPACE_LABEL } from "./policy/selector.ts";
+import { processed, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+
+/** NetworkSets: also in their namespace's profile, so that rules with a namespace selector find them. */
+export function networkSetProcessor(): UpdateProcessor {
+  return setProcessor((namespace) => ({
+    label: [[NAMESPACE_LABEL, namespace]],
+    rest: { profile_ids: [`kns.${namespace}`] },
+  }));
+}
+
+export function globalNetworkSetProcessor(): UpdateProcessor {
+  return setProcessor(() => ({ label: [], rest: {} }));
+}
+
+interface Belonging {
+  readonly label: readonly (readonly [string, string])[];
+  readonly rest: Pick<NetworkSet, "profile_ids">;
+}
+
+function setProcessor(belongingOf: (namespace: string) => Belonging): UpdateProcessor {
+  return simpleProcessor(({ item, value, issues = [] }) => {
+    const key = {
+      type: "NetworkSet",
+      name: item.namespace === "" ? item.name : `${item.namespace}/${item.name}`,
+    } as const;
+    if (value === undefined) return processed([{ key, value: undefined }], issues);
+    const found: ItemIssue[] = [...issues];
+    const { label, rest } = belongingOf(item.namespace);
+    const set: NetworkSet = { nets: netsOf(value, found), labels: labelsOf(value, label), ...rest };
+    return processed([{ key, value: set }], found);
+  });
+}
+
+function netsOf(resource: Resource, issues: ItemIssue[]): string[] {
+  const nets = isObject(resource.spec) ? resource.spec["nets"] : undefined;
+  if (nets === undefined || nets === null) return [];
+  if (!Array.isArray(nets)) {
+    issues.push(warningAt("spec.nets", "Expected a list; the set is empty"));
+    return [];
+  }
+  const out = new Set<string>();
+  for (const [i, net] of nets.entries()) {
+    const canonical = typeof net === "string" ? canonicalCidr(net) : undefined;
+    if (canonical === undefined)
+      issues.push(warningAt(`spec.nets[${i}]`, `Expected an address or CIDR, found ${JSON.stringify(net)}; left out`));
+    else out.add(canonical);
+  }
+  return [...out];
+}
+
+/** The labels of a resource with `extra` over them, sorted by name. */
+export function labelsOf(
+  resource: Resource,
+  extra: Iterable<readonly [string, string]> = [],
+): ReadonlyMap<string, string> {
+  const labels = new Map(Object.entries(resource.metadata.labels ?? {}));
+  for (const [name, value] of extra) labels.set(name, value);
+  return new Map([...labels].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,134 @@
+import { isObject } from "@bulrush/model";
+import {
+  boolean,
+  type Check,
+  cidr,
+  integer,
+  type Issue,
+  list,
+  number,
+  object,
+  oneOf,
+  type Path,
+  selector,
+  stringMap,
+  text,
+} from "../check.ts";
+import { hasPorts, isNumericPort, port, protocol, readPort, readProtocol } from "./port.ts";
+
+const DNS_NAME = /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/;
+const dnsName = text(
+  (value) => value.length <= 253 && DNS_NAME.test(value),
+  "a name of lower-case letters, digits, - and .",
+);
+
+const entity = object({
+  nets: list(cidr),
+  notNets: list(cidr),
+  selector: selector(),
+  notSelector: selector(),
+  namespaceSelector: selector(true),
+  services: object({ name: text(), namespace: text() }),
+  ports: list(port),
+  notPorts: list(port),
+  serviceAccounts: object({ names: list(dnsName), selector: selector() }),
+});
+
+const icmp = object({ type: integer(0, 254), code: integer(0, 255) });
+
+const ruleFields = object({
+  action: oneOf("Allow", "Deny", "Log", "Pass"),
+  ipVersion: oneOf(4, 6),
+  protocol,
+  notProtocol: protocol,
+  icmp,
+  notICMP: icmp,
+  source: entity,
+  destination: entity,
+  http: object({ methods: list(text()), paths: list(object({ exact: text(), prefix: text() })) }),
+  metadata: object({ annotations: stringMap }),
+});
+
+function lengthOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
+}
+
+function checkPorts(rule: Record<string, unknown>, path: Path, issues: Issue[]): void {
+  const protocolOf = rule["protocol"] ?? undefined;
+  const read = protocolOf === undefined ? undefined : readProtocol(protocolOf);
+  for (const side of ["source", "destination"]) {
+    const match = rule[side];
+    if (!isObject(match)) continue;
+    for (const field of ["ports", "notPorts"]) {
+      if (lengthOf(match[field]) === 0) continue;
+      const at = [...path, side, field];
+      if (protocolOf === undefined) {
+        const ports = (match[field] as readonly unknown[]).map(readPort);
+        if (ports.some((found) => found !== undefined && isNumericPort(found)))
+          issues.push({ path: at, message: "Ports by number need a protocol" });
+      } else if (read !== undefined && !hasPorts(read))
+        issues.push({ path: at, message: `Protocol ${JSON.stringify(protocolOf)} has no ports` });
+    }
+    const services = match["services"];
+    if (isObject(services) && (services["name"] ?? "") === "" && (services["namespace"] ?? "") !== "")
+      issues.push({ path: [...path, side, "services", "name"], message: "A service needs a name" });
+  }
+}
+
+function checkIcmp(rule: Record<string, unknown>, path: Path, issues: Issue[]): void {
+  for (const field of ["icmp", "notICMP"]) {
+    const match = rule[field];
+    if (isObject(match) && (match["code"] ?? undefined) !== undefined && (match["type"] ?? undefined) === undefined)
+      issues.push({ path: [...path, field], message: "An ICMP code needs a type" });
+  }
+}
+
+/** One rule of a Calico policy or profile. */
+export const rule: Check = (value, path, issues) => {
+  ruleFields(value, path, issues);
+  if (!isObject(value)) return;
+  if ((value["action"] ?? undefined) === undefined)
+    issues.push({ path: [...path, "action"], message: "A rule needs an action" });
+  checkPorts(value, path, issues);
+  checkIcmp(value, path, issues);
+};
+
+const types = list(oneOf("Ingress", "Egress"));
+
+const namespacedFields: Readonly<Record<string, Check>> = {
+  tier: text(),
+  order: number,
+  selector: selector(),
+  serviceAccountSelector: selector(),
+  types,
+  ingress: list(rule),
+  egress: list(rule),
+  performanceHints: list(text()),
+};
+
+const globalFields: Readonly<Record<string, Check>> = {
+  ...namespacedFields,
+  namespaceSelector: selector(),
+  doNotTrack: boolean,
+  preDNAT: boolean,
+  applyOnForward: boolean,
+};
+
+const stagedAction = oneOf("Set", "Delete", "Learn", "Ignore", "");
+
+export type CheckedPolicyKind =
+  | "NetworkPolicy"
+  | "GlobalNetworkPolicy"
+  | "StagedNetworkPolicy"
+  | "StagedGlobalNetworkPolicy";
+
+/** The spec of each kind of Calico policy. */
+export const POLICY_SPEC_CHECKS: Readonly<Record<CheckedPolicyKind, Check>> = {
+  NetworkPolicy: object(namespacedFields),
+  GlobalNetworkPolicy: object(globalFields),
+  StagedNetworkPolicy: object({ ...namespacedFields, stagedAction }),
+  StagedGlobalNetworkPolicy: object({ ...globalFields, stagedAction }),
+};
+
+/** The spec of a profile. */
+export const profileSpec: Check = object({ ingress: list(rule), egress: list(rule), labelsToApply: stringMap });

@@ -1,0 +1,85 @@
+import { type Policy, POLICY_KINDS, type PolicyKey, type PolicyKind, type Resource } from "@bulrush/model";
+import type { ItemIssue } from "../../driver/item-issue.ts";
+import { convertKubernetesPolicy } from "../../kubernetes/network-policy.ts";
+import { type Issue, formatPath, issuesOf } from "../check.ts";
+import { type Processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "../processor.ts";
+import { type CheckedPolicyKind, POLICY_SPEC_CHECKS } from "./check-policy.ts";
+import { closePolicy, type ReadPolicy } from "./close-policy.ts";
+import { convertRule } from "./rule.ts";
+import { appliesToSelector } from "./selector.ts";
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Which check a kind's spec is held to, in the v3 form that it has when it comes here. */
+const SPEC_OF: Readonly<Record<PolicyKind, CheckedPolicyKind>> = {
+  NetworkPolicy: "NetworkPolicy",
+  KubernetesNetworkPolicy: "NetworkPolicy",
+  GlobalNetworkPolicy: "GlobalNetworkPolicy",
+  KubernetesClusterNetworkPolicy: "GlobalNetworkPolicy",
+  StagedNetworkPolicy: "StagedNetworkPolicy",
+  StagedKubernetesNetworkPolicy: "StagedNetworkPolicy",
+  StagedGlobalNetworkPolicy: "StagedGlobalNetworkPolicy",
+};
+
+/** Policies of one kind. See {@link closePolicy} for what becomes of one that cannot be read. */
+export function policyProcessor(kind: PolicyKind): UpdateProcessor {
+  return simpleProcessor((input) => processPolicy(kind, input));
+}
+
+function processPolicy(kind: PolicyKind, { item, value, issues = [] }: ProcessorInput): Processed {
+  const key: PolicyKey = { type: "Policy", kind, namespace: item.namespace, name: item.name };
+  const isUnreadable = issues.some((issue) => issue.severity === "error");
+  // A cluster policy without a meaning is no policy: its API says so.
+  if (value === undefined && (!isUnreadable || kind === "KubernetesClusterNetworkPolicy")) return gone(key, issues);
+  let resource: Resource | undefined = value;
+  let found = issues;
+  if (kind === "StagedKubernetesNetworkPolicy" && value !== undefined) {
+    const converted = convertKubernetesPolicy(value, kind);
+    resource = converted.resource;
+    found = [...issues, ...converted.issues];
+  }
+  const spec = resource?.spec ?? {};
+  const own = resource === undefined ? [WHOLE] : issuesOf(POLICY_SPEC_CHECKS[SPEC_OF[kind]], spec, []);
+  const read = closePolicy(spec, own);
+  if (POLICY_KINDS[kind].staged && read.spec.stagedAction === "Delete") return gone(key);
+  return {
+    outputs: [{ key, value: convertPolicy(read, kind, item.namespace) }],
+    issues: resource === undefined ? found : [...found, ...own.map(issueOfSpec)],
+    isClosedForm: own.length > 0 || (kind !== "KubernetesClusterNetworkPolicy" && found.some(isError)),
+  };
+}
+
+const WHOLE: Issue = { path: [], message: "Unreadable" };
+
+function gone(key: PolicyKey, issues: readonly ItemIssue[] = []): Processed {
+  return { outputs: [{ key, value: undefined }], issues, isClosedForm: false };
+}
+
+function isError(issue: ItemIssue): boolean {
+  return issue.severity === "error";
+}
+
+function issueOfSpec(issue: Issue): ItemIssue {
+  return { severity: "error", field: formatPath(["spec", ...issue.path]), message: issue.message };
+}
+
+function convertPolicy({ spec, ingress, egress }: ReadPolicy, kind: PolicyKind, namespace: string): Policy {
+  const { namespaced, staged } = POLICY_KINDS[kind];
+  const out: Writable<Policy> = {
+    ...(namespaced && { namespace }),
+    tier: spec.tier || "default",
+    ...(typeof spec.order === "number" && { order: spec.order }),
+    inbound_rules: ingress.map((rule) => convertRule(rule, namespace)),
+    outbound_rules: egress.map((rule) => convertRule(rule, namespace)),
+    selector: appliesToSelector(spec, namespace),
+    types: (spec.types ?? []).map((type) => type.toLowerCase()),
+  };
+  if (!namespaced) {
+    if (spec.doNotTrack) out.untracked = true;
+    if (spec.preDNAT) out.pre_dnat = true;
+    if (spec.applyOnForward) out.apply_on_forward = true;
+  }
+  if (spec.performanceHints && spec.performanceHints.length > 0) out.performance_hints = spec.performanceHints;
+  if (staged && spec.stagedAction) out.staged_action = spec.stagedAction;
+  return out;
+}

@@ -1,0 +1,87 @@
+import { canonicalCidr } from "@bulrush/ip";
+import type { EntityRule, HTTPMatch, Port, Rule, RuleSpec } from "@bulrush/model";
+import type { ReadRule } from "./close-policy.ts";
+import { readPort, readProtocol } from "./port.ts";
+import { entitySelector } from "./selector.ts";
+
+const ACTIONS = { Allow: "allow", Deny: "deny", Log: "log", Pass: "next-tier" } as const;
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** The entries of a list that are no CIDR are left out: the checks before have named them. */
+export function readNets(nets: readonly string[]): string[] {
+  return nets.map(canonicalCidr).filter((net) => net !== undefined);
+}
+
+function readPorts(ports: readonly unknown[]): Port[] {
+  return ports.map(readPort).filter((port) => port !== undefined);
+}
+
+function isFilled<T>(list: readonly T[] | undefined | null): list is readonly T[] {
+  return list !== undefined && list !== null && list.length > 0;
+}
+
+/** The fields of one side that differ only in their prefix. */
+function convertSide(
+  out: Writable<Rule>,
+  prefix: "src" | "dst",
+  side: EntityRule,
+  namespace: string,
+  isUnscoped: boolean,
+): void {
+  const selector = entitySelector(side, namespace, isUnscoped);
+  if (selector !== "") out[`${prefix}_selector`] = selector;
+  if (isFilled(side.nets)) out[`${prefix}_nets`] = readNets(side.nets);
+  if (isFilled(side.ports)) out[`${prefix}_ports`] = readPorts(side.ports);
+  if (side.notSelector) out[`!${prefix}_selector`] = side.notSelector;
+  if (isFilled(side.notNets)) out[`!${prefix}_nets`] = readNets(side.notNets);
+  if (isFilled(side.notPorts)) out[`!${prefix}_ports`] = readPorts(side.notPorts);
+  if (side.services?.name) {
+    out[`${prefix}_service`] = side.services.name;
+    out[`${prefix}_service_ns`] = side.services.namespace || namespace;
+  }
+  if (side.selector) out[`orig_${prefix}_selector`] = side.selector;
+  if (side.namespaceSelector) out[`orig_${prefix}_namespace_selector`] = side.namespaceSelector;
+  if (side.notSelector) out[`orig_not_${prefix}_selector`] = side.notSelector;
+  const accounts = side.serviceAccounts;
+  if (isFilled(accounts?.names)) out[`orig_${prefix}_service_acct_names`] = accounts.names;
+  if (accounts?.selector) out[`orig_${prefix}_service_acct_selector`] = accounts.selector;
+}
+
+function convertHttp(http: NonNullable<RuleSpec["http"]>): HTTPMatch {
+  const paths = (http.paths ?? []).map((path) => (path.exact ? { exact: path.exact } : { prefix: path.prefix ?? "" }));
+  return {
+    ...(isFilled(http.methods) && { methods: http.methods }),
+    ...(paths.length > 0 && { paths }),
+  };
+}
+
+/**
+ * A rule of a policy or profile in v1 form. The rule must be readable (or closed).
+ *
+ * @param namespace The policy's own; "" for the global kinds and profiles.
+ */
+export function convertRule({ rule, unscoped }: ReadRule, namespace: string): Rule {
+  const out: Writable<Rule> = { action: ACTIONS[rule.action ?? "Deny"] };
+  if (rule.ipVersion) out.ip_version = rule.ipVersion;
+  const protocol = readProtocol(rule.protocol);
+  if (protocol !== undefined) out.protocol = protocol;
+  const notProtocol = readProtocol(rule.notProtocol);
+  if (notProtocol !== undefined) out["!protocol"] = notProtocol;
+  const { icmp, notICMP, source, destination, http } = rule;
+  if (typeof icmp?.type === "number") out.icmp_type = icmp.type;
+  if (typeof icmp?.code === "number") out.icmp_code = icmp.code;
+  if (typeof notICMP?.type === "number") out["!icmp_type"] = notICMP.type;
+  if (typeof notICMP?.code === "number") out["!icmp_code"] = notICMP.code;
+  if (source) convertSide(out, "src", source, namespace, unscoped?.source ?? false);
+  if (destination) convertSide(out, "dst", destination, namespace, unscoped?.destination ?? false);
+  if (http) out.http = convertHttp(http);
+  const annotations = rule.metadata?.annotations;
+  if (annotations && Object.keys(annotations).length > 0) out.metadata = { annotations: sortedMap(annotations) };
+  return out;
+}
+
+/** A plain object of strings as a Map, sorted by key. */
+export function sortedMap(object: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

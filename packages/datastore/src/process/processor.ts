@@ -1,0 +1,50 @@
+import type { Key, Resource, Value } from "@bulrush/model";
+import type { ItemKey } from "../driver/driver.ts";
+import type { ItemIssue } from "../driver/item-issue.ts";
+
+/** What happened to one stored thing. `value` undefined: it is gone, or (with `issues`) cannot be converted. */
+export interface ProcessorInput {
+  readonly item: ItemKey;
+  readonly value: Resource | undefined;
+  readonly revision: string;
+  readonly issues?: readonly ItemIssue[];
+}
+
+/** The new state of one v1 key. */
+export interface ProcessedKV {
+  readonly key: Key;
+  readonly value: Value | undefined;
+  /** Where it is not of the item that was processed: of which item, and its revision. */
+  readonly origin?: { readonly name: string; readonly revision: string };
+}
+
+export interface Processed {
+  /** In the order to send. A key of which nothing is known and whose value is undefined may be among them. */
+  readonly outputs: readonly ProcessedKV[];
+  readonly issues: readonly ItemIssue[];
+  /**
+   * The outputs are closed forms: a policy or tier could not be read in full. Whoever has sent a well-read value keeps
+   * to that one.
+   */
+  readonly isClosedForm: boolean;
+}
+
+/**
+ * Turns stored things of one kind into v1 KVs. Belongs to one watcher cache. Never throws on data: what it cannot read
+ * it names in `issues`.
+ */
+export interface UpdateProcessor {
+  process(input: ProcessorInput): Processed;
+  /** A full list begins: forget everything remembered of earlier items. */
+  onSyncerStarting(): void;
+}
+
+/** A processor without memory. */
+export function simpleProcessor(process: (input: ProcessorInput) => Processed): UpdateProcessor {
+  return { process, onSyncerStarting: () => undefined };
+}
+
+/** Outputs and nothing to complain about. */
+export function processed(outputs: readonly ProcessedKV[], issues: readonly ItemIssue[] = []): Processed {
+  return { outputs, issues, isClosedForm: false };
+}

@@ -1,0 +1,34 @@
+import { isObject, type ProfileRules, type ProfileSpec } from "@bulrush/model";
+import { issuesOf } from "./check.ts";
+import { specErrors } from "./issue.ts";
+import { profileSpec } from "./policy/check-policy.ts";
+import { convertRule, sortedMap } from "./policy/rule.ts";
+import { processed, type ProcessedKV, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+
+/**
+ * Profiles: three keys each. One that cannot be read has none of them, and a profile that is missing lets nothing
+ * through.
+ */
+export function profileProcessor(): UpdateProcessor {
+  return simpleProcessor(({ item, value, issues = [] }) => {
+    const { name } = item;
+    const outputs = (
+      rules: ProfileRules | undefined,
+      labels: ReadonlyMap<string, string> | undefined,
+    ): readonly ProcessedKV[] => [
+      { key: { type: "ProfileRules", name }, value: rules },
+      { key: { type: "ProfileLabels", name }, value: labels },
+      { key: { type: "Resource", kind: "Profile", namespace: "", name }, value: rules && value },
+    ];
+    if (value === undefined) return processed(outputs(undefined, undefined), issues);
+    const found = issuesOf(profileSpec, value.spec ?? {}, []);
+    if (found.length > 0) return processed(outputs(undefined, undefined), [...issues, ...specErrors(found)]);
+    const spec: ProfileSpec = isObject(value.spec) ? value.spec : {};
+    const rules: ProfileRules = {
+      inbound_rules: (spec.ingress ?? []).map((rule) => convertRule({ rule }, "")),
+      outbound_rules: (spec.egress ?? []).map((rule) => convertRule({ rule }, "")),
+    };
+    const labels = spec.labelsToApply ?? {};
+    return processed(outputs(rules, Object.keys(labels).length > 0 ? sortedMap(labels) : undefined), issues);
+  });
+}
