@@ -1,4 +1,4 @@
-/** What a rule list says about one host port that stays open whatever the policy. */
+/** A host port that stays open whatever the policy. */
 export interface FailsafePort {
   readonly protocol: "tcp" | "udp" | "sctp";
   readonly port: number;
@@ -6,7 +6,7 @@ export interface FailsafePort {
   readonly net?: string;
 }
 
-/** `N` log lines a unit. */
+/** `rate` log lines a unit. */
 export interface LogRateLimit {
   readonly rate: number;
   readonly unit: "second" | "minute" | "hour" | "day";
@@ -14,29 +14,35 @@ export interface LogRateLimit {
 
 /** The mark bits that the ruleset uses, taken from the mask from the lowest bit up. */
 export interface MarkBits {
+  /** Policy has allowed the packet. */
   readonly accept: number;
+  /** A rule has passed the packet on to the next tier. */
   readonly pass: number;
+  /** Reserved, as in the reference system. */
   readonly drop: number;
+  /** The packet matches all blocks of the rule so far; in raw: it came from a workload. */
   readonly scratch0: number;
+  /** The packet matches the block at hand. */
   readonly scratch1: number;
 }
 
 /**
- * Every setting that changes what the dataplane programs. Names follow the FelixConfiguration settings they come from
- * (see settings.ts for names and defaults); times are milliseconds, 0 switches a timer off.
+ * Every setting that changes what the dataplane programs. The settings they come from, with names and defaults, are in
+ * parse-config.ts. Times are milliseconds; 0 switches a timer off.
  */
 export interface DataplaneConfig {
-  /** Interface names of workloads begin with one of these. Default `cali`. */
+  /** Interface names of workloads begin with one of these. */
   readonly interfacePrefixes: readonly string[];
   readonly ipv6Support: boolean;
   readonly marks: MarkBits;
-  /** What happens to packets from a workload to its own host that policy allows. Default DROP. */
+  /** What happens to packets from a workload to its own host that policy allows. */
   readonly endpointToHostAction: "DROP" | "RETURN" | "ACCEPT";
-  /** Verdict for allowed packets: final, or handed to later rules of the same hook. */
+  /** Verdict for allowed packets: final, or left to later rules of the same hook. */
   readonly filterAllowAction: "ACCEPT" | "RETURN";
   readonly mangleAllowAction: "ACCEPT" | "RETURN";
   readonly denyAction: "DROP" | "REJECT";
   readonly disableConntrackInvalidCheck: boolean;
+  /** Workloads may use the source networks that their annotation names. */
   readonly allowSpoofedSources: boolean;
   readonly allowVxlanFromWorkloads: boolean;
   readonly allowIpipFromWorkloads: boolean;
@@ -44,24 +50,22 @@ export interface DataplaneConfig {
   readonly failsafeInbound: readonly FailsafePort[];
   readonly failsafeOutbound: readonly FailsafePort[];
   readonly logPrefix: string;
+  /** Absent: every packet of a Log rule is logged. */
   readonly logRateLimit: LogRateLimit | undefined;
   readonly logBurst: number;
-  /** Sends one NFLOG message for each verdict of a policy rule (groups 1 and 2). Default off. */
-  readonly flowLogs: boolean;
   readonly serviceLoopPrevention: "Drop" | "Reject" | "Disabled";
   readonly natOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs";
-  readonly natPortRange: { readonly first: number; readonly last: number } | undefined;
-  readonly natOutgoingAddress: string | undefined;
-  /** True when nothing may be written by rtnetlink: no routes, no neighbours. */
+  /** True: no route and no neighbour entry is written or removed. */
   readonly routeSyncDisabled: boolean;
   readonly deviceRouteProtocol: number;
   readonly deviceRouteSourceAddress: string | undefined;
   readonly deviceRouteSourceAddressV6: string | undefined;
+  /** On workload interfaces, routes of any origin that no endpoint explains are removed too. */
   readonly removeExternalRoutes: boolean;
-  readonly normalRoutePriority: number;
+  /** Metric of workload routes, by family. */
+  readonly routePriority: { readonly 4: number; readonly 6: number };
   readonly nftablesRefreshMs: number;
   readonly ipsetsRefreshMs: number;
   readonly routeRefreshMs: number;
   readonly interfaceRefreshMs: number;
-  readonly ipForwarding: boolean;
 }

@@ -1,16 +1,42 @@
 import type { TableState } from "@bulrush/nftables";
 import type { ToDataplane } from "@bulrush/proto";
+import { parseDataplaneConfig } from "../config/parse-config.ts";
+import { Interfaces } from "../manager/interfaces.ts";
+import { RulesetManagers } from "../manager/ruleset-managers.ts";
+import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 
 /**
  * The whole ruleset that a dataplane would program after these messages: tables `ip calico` and, with IPv6,
- * `ip6 calico`. Pure. The same managers as in the apply loop make it. `settings` as in {@link DataplaneWorkerOptions};
- * a ConfigUpdate among the messages is laid over it.
+ * `ip6 calico`. Pure: the managers of the apply loop make it, on a host whose interfaces are not known (host endpoints
+ * that are matched by address alone have no chains). `settings` as in `DataplaneWorkerOptions`; a ConfigUpdate that
+ * comes first is laid over them.
  */
 export function renderRuleset(
   messages: Iterable<ToDataplane>,
   settings: ReadonlyMap<string, string> = new Map(),
 ): TableState[] {
-  void messages;
-  void settings;
-  return [];
+  const endpoints = new WorkloadEndpoints();
+  let managers: RulesetManagers | undefined;
+  const start = (effective: ReadonlyMap<string, string>): RulesetManagers => {
+    const { config } = parseDataplaneConfig(effective);
+    return new RulesetManagers({ config, endpoints, interfaces: new Interfaces(), onBadMember: () => undefined });
+  };
+  for (const message of messages) {
+    managers ??= start(message.msg === "ConfigUpdate" ? overlay(settings, message.config) : settings);
+    endpoints.onUpdate(message);
+    managers.onUpdate(message);
+  }
+  managers ??= start(settings);
+  managers.completeDeferredWork();
+  return [...managers.tables.values()].map((table) => table.state());
+}
+
+/** `over` wins, whatever the case of the names. */
+export function overlay(
+  under: ReadonlyMap<string, string>,
+  over: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const merged = new Map<string, string>();
+  for (const [name, text] of [...under, ...over]) merged.set(name.toLowerCase(), text);
+  return merged;
 }

@@ -1,0 +1,27 @@
+import type { MarkBits } from "./dataplane-config.ts";
+
+/** Bits that the ruleset needs of the mask. */
+const NEEDED = 5;
+
+/**
+ * Hands out the bits of `mask` from the lowest up: accept, pass, drop, scratch 0, scratch 1.
+ * `undefined` when the mask has too few bits or is not an unsigned 32-bit number.
+ */
+export function allocateMarks(mask: number): MarkBits | undefined {
+  if (!Number.isInteger(mask) || mask < 0 || mask > 0xffffffff) return undefined;
+  const bits: number[] = [];
+  for (let shift = 0; shift < 32 && bits.length < NEEDED; shift++) {
+    const bit = 2 ** shift;
+    if (Math.floor(mask / bit) % 2 === 1) bits.push(bit);
+  }
+  const [accept, pass, drop, scratch0, scratch1] = bits;
+  if (
+    accept === undefined ||
+    pass === undefined ||
+    drop === undefined ||
+    scratch0 === undefined ||
+    scratch1 === undefined
+  )
+    return undefined;
+  return { accept, pass, drop, scratch0, scratch1 };
+}

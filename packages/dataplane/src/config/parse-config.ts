@@ -1,0 +1,108 @@
+import { must } from "@bulrush/base";
+import { formatAddress, parseAddress } from "@bulrush/ip";
+import type { DataplaneConfig } from "./dataplane-config.ts";
+import { DEFAULT_FAILSAFE_INBOUND, DEFAULT_FAILSAFE_OUTBOUND, readFailsafePorts } from "./failsafe.ts";
+import { type Field, type FieldReader, readBoolean, readChoice, readInteger, readSecondsAsMs } from "./field.ts";
+import { readLogRate } from "./log-rate.ts";
+import { allocateMarks } from "./marks.ts";
+
+/** A setting whose text is unusable: its default stands. */
+export interface SettingProblem {
+  readonly name: string;
+  readonly message: string;
+}
+
+export interface ParsedConfig {
+  readonly config: DataplaneConfig;
+  readonly problems: readonly SettingProblem[];
+}
+
+const DEFAULT_MARK_MASK = 0xffff0000;
+const DEFAULT_REFRESH_MS = { nftables: 180_000, others: 90_000 } as const;
+
+/**
+ * Turns effective settings (names in any case, as in FelixConfiguration) into a {@link DataplaneConfig}. An absent or
+ * empty setting has its default; so has a bad one, which is reported. `none` is the zero value of a list.
+ * Names that are not the dataplane's are left alone.
+ */
+export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): ParsedConfig {
+  const problems: SettingProblem[] = [];
+  const texts = new Map<string, string>();
+  for (const [name, text] of settings) texts.set(name.toLowerCase(), text.trim());
+  const read = <T>(name: string, fallback: T, reader: FieldReader<T>): T => {
+    const text = texts.get(name.toLowerCase());
+    if (text === undefined || text === "") return fallback;
+    const field = reader(text);
+    if ("value" in field) return field.value;
+    problems.push({ name, message: `${name} ${field.problem}: "${text}". The default is used` });
+    return fallback;
+  };
+  const port = (name: string, fallback: number): number => read(name, fallback, readInteger(1, 65535));
+  const flag = (name: string, fallback: boolean): boolean => read(name, fallback, readBoolean);
+  const choice = <T extends string>(name: string, words: readonly [T, ...T[]]): T =>
+    read(name, words[0], readChoice(words));
+  const refresh = (name: string, fallback: number): number => read(name, fallback, readSecondsAsMs);
+  const config: DataplaneConfig = {
+    interfacePrefixes: read("InterfacePrefix", ["cali"], readPrefixes),
+    ipv6Support: flag("Ipv6Support", true),
+    marks: read("NftablesMarkMask", must(allocateMarks(DEFAULT_MARK_MASK), "default marks"), readMarks),
+    endpointToHostAction: choice("DefaultEndpointToHostAction", ["DROP", "RETURN", "ACCEPT"]),
+    filterAllowAction: choice("NftablesFilterAllowAction", ["ACCEPT", "RETURN"]),
+    mangleAllowAction: choice("NftablesMangleAllowAction", ["ACCEPT", "RETURN"]),
+    denyAction: choice("NftablesFilterDenyAction", ["DROP", "REJECT"]),
+    disableConntrackInvalidCheck: flag("DisableConntrackInvalidCheck", false),
+    allowSpoofedSources: choice("WorkloadSourceSpoofing", ["Disabled", "Any"]) === "Any",
+    allowVxlanFromWorkloads: flag("AllowVXLANPacketsFromWorkloads", false),
+    allowIpipFromWorkloads: flag("AllowIPIPPacketsFromWorkloads", false),
+    vxlanPort: port("VXLANPort", 4789),
+    failsafeInbound: read("FailsafeInboundHostPorts", DEFAULT_FAILSAFE_INBOUND, readPortList),
+    failsafeOutbound: read("FailsafeOutboundHostPorts", DEFAULT_FAILSAFE_OUTBOUND, readPortList),
+    logPrefix: read("LogPrefix", "calico-packet", (text): Field<string> => ({ value: text })),
+    logRateLimit: read("LogActionRateLimit", undefined, readLogRate),
+    logBurst: read("LogActionRateLimitBurst", 5, readInteger(1, 9999)),
+    serviceLoopPrevention: choice("ServiceLoopPrevention", ["Drop", "Reject", "Disabled"]),
+    natOutgoingExclusions: choice("NATOutgoingExclusions", ["IPPoolsOnly", "IPPoolsAndHostIPs"]),
+    routeSyncDisabled: flag("RouteSyncDisabled", false),
+    deviceRouteProtocol: read("DeviceRouteProtocol", 3, readInteger(1, 255)),
+    deviceRouteSourceAddress: read("DeviceRouteSourceAddress", undefined, readAddress(4)),
+    deviceRouteSourceAddressV6: read("DeviceRouteSourceAddressIPv6", undefined, readAddress(6)),
+    removeExternalRoutes: flag("RemoveExternalRoutes", true),
+    routePriority: {
+      4: read("IPv4NormalRoutePriority", 1024, readInteger(1, 2147483646)),
+      6: read("IPv6NormalRoutePriority", 1024, readInteger(1, 2147483646)),
+    },
+    nftablesRefreshMs: refresh("NftablesRefreshInterval", DEFAULT_REFRESH_MS.nftables),
+    ipsetsRefreshMs: refresh("IpsetsRefreshInterval", DEFAULT_REFRESH_MS.others),
+    routeRefreshMs: refresh("RouteRefreshInterval", DEFAULT_REFRESH_MS.others),
+    interfaceRefreshMs: refresh("InterfaceRefreshInterval", DEFAULT_REFRESH_MS.others),
+  };
+  return { config, problems };
+}
+
+function readPrefixes(text: string): Field<readonly string[]> {
+  const prefixes = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  const bad = prefixes.find((prefix) => !/^[^\s/*]{1,15}$/.test(prefix));
+  if (bad !== undefined) return { problem: `holds "${bad}", which begins no interface name` };
+  return prefixes.length === 0 ? { problem: "names no prefix" } : { value: prefixes };
+}
+
+function readMarks(text: string): Field<DataplaneConfig["marks"]> {
+  const mask = /^(0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})$/.test(text) ? Number(text) : Number.NaN;
+  const marks = allocateMarks(mask);
+  return marks === undefined ? { problem: "is not a 32-bit mask with five bits set or more" } : { value: marks };
+}
+
+function readPortList(text: string): Field<DataplaneConfig["failsafeInbound"]> {
+  return text.toLowerCase() === "none" ? { value: [] } : readFailsafePorts(text);
+}
+
+function readAddress(family: 4 | 6): FieldReader<string | undefined> {
+  return (text) => {
+    const address = parseAddress(text);
+    if (address?.family !== family) return { problem: `is not an IPv${family} address` };
+    return { value: formatAddress(address) };
+  };
+}

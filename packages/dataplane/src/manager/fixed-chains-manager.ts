@@ -1,0 +1,105 @@
+import { parseCidr } from "@bulrush/ip";
+import type { IPAMPoolUpdate, ToDataplane } from "@bulrush/proto";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import type { DesiredTables } from "../desired/tables.ts";
+import { fixedChains } from "../render/fixed-chains.ts";
+import { POOL_SETS } from "../render/nat-chains.ts";
+import type { Family } from "../render/statements.ts";
+import { EMPTY_TOPOLOGY, type Topology } from "../render/topology.ts";
+import type { HostEndpointsManager } from "./host-endpoints-manager.ts";
+import type { IpSetsManager } from "./ip-sets-manager.ts";
+import type { Manager } from "./manager.ts";
+import { withoutOverlaps } from "./without-overlaps.ts";
+
+type Pool = IPAMPoolUpdate["pool"];
+
+const LOAD_BALANCER = "LoadBalancer";
+
+/**
+ * The chains that all packets pass, and the sets of pool networks that they look up. They change with the first and
+ * last host endpoint, with service networks and with pools.
+ *
+ * Invariant: `#base` names the base chains on offer, by family.
+ */
+export class FixedChainsManager implements Manager {
+  readonly #config: DataplaneConfig;
+  readonly #tables: DesiredTables;
+  readonly #ipSets: IpSetsManager;
+  readonly #pools = new Map<string, Pool>();
+  readonly #base = new Map<Family, ReadonlySet<string>>();
+  #topology: Topology = EMPTY_TOPOLOGY;
+  #stale = true;
+  #poolsStale = true;
+
+  /** `hostEndpoints` must complete its deferred work before this manager. */
+  constructor(
+    config: DataplaneConfig,
+    tables: DesiredTables,
+    ipSets: IpSetsManager,
+    hostEndpoints: HostEndpointsManager,
+  ) {
+    this.#config = config;
+    this.#tables = tables;
+    this.#ipSets = ipSets;
+    hostEndpoints.onMatchChange.add(({ byInterface, wildcard }) =>
+      this.#setTopology({ hostEndpoints: byInterface.size > 0 || wildcard !== undefined }),
+    );
+    ipSets.onShapeChange.add((id) => {
+      if (id === POOL_SETS.all || id === POOL_SETS.masquerade) this.#stale = true;
+    });
+  }
+
+  onUpdate(message: ToDataplane): void {
+    switch (message.msg) {
+      case "GlobalBGPConfigUpdate":
+        this.#setTopology({
+          serviceCidrs: [
+            ...message.service_cluster_cidrs,
+            ...message.service_external_cidrs,
+            ...message.service_loadbalancer_cidrs,
+          ],
+        });
+        return;
+      case "IPAMPoolUpdate":
+        this.#pools.set(message.id, message.pool);
+        this.#poolsStale = true;
+        return;
+      case "IPAMPoolRemove":
+        this.#poolsStale = this.#pools.delete(message.id) || this.#poolsStale;
+        return;
+      default:
+    }
+  }
+
+  completeDeferredWork(): void {
+    if (this.#poolsStale) this.#updatePools();
+    if (!this.#stale) return;
+    this.#stale = false;
+    for (const [family, table] of this.#tables) {
+      const { base, others } = fixedChains(this.#config, this.#topology, family, this.#ipSets.lookup(family));
+      for (const chain of base) table.offerBase(chain);
+      for (const chain of others) table.offerChain(chain.name, () => chain);
+      const names = new Set(base.map(({ name }) => name));
+      for (const name of this.#base.get(family) ?? []) if (!names.has(name)) table.withdrawBase(name);
+      this.#base.set(family, names);
+    }
+  }
+
+  #updatePools(): void {
+    this.#poolsStale = false;
+    // A pool for load balancers alone holds no workloads.
+    const pools = [...this.#pools.values()].filter(
+      ({ allowed_uses: uses }) => uses.length === 0 || uses.some((use) => use !== LOAD_BALANCER),
+    );
+    const masqueraded = pools.filter(({ masquerade }) => masquerade).map(({ cidr }) => cidr);
+    this.#ipSets.replace(POOL_SETS.all, "NET", withoutOverlaps(pools.map(({ cidr }) => cidr)));
+    this.#ipSets.replace(POOL_SETS.masquerade, "NET", withoutOverlaps(masqueraded));
+    const has = (family: Family): boolean => masqueraded.some((cidr) => parseCidr(cidr)?.family === family);
+    this.#setTopology({ masquerade: { 4: has(4), 6: has(6) } });
+  }
+
+  #setTopology(change: Partial<Topology>): void {
+    this.#topology = { ...this.#topology, ...change };
+    this.#stale = true;
+  }
+}

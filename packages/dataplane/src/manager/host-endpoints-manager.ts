@@ -1,0 +1,174 @@
+import type { DataplaneHostEndpoint, TierInfo, ToDataplane } from "@bulrush/proto";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import type { DesiredTables } from "../desired/tables.ts";
+import { hostDispatch, type PacketSide } from "../render/dispatch.ts";
+import { type EndpointChainInput, renderEndpointChain } from "../render/endpoint-chain.ts";
+import type { Layer } from "../render/layer.ts";
+import { type Direction, endpointChain } from "../render/names.ts";
+import { CHAIN } from "../render/topology.ts";
+import { type HostEndpointMatch, matchHostEndpoints } from "./host-endpoint-match.ts";
+import type { Interfaces } from "./interfaces.ts";
+import { Listeners } from "./listeners.ts";
+import type { Manager } from "./manager.ts";
+
+/** One dispatch chain of host endpoints and what the chains behind it are made of. */
+interface Variant {
+  readonly layer: Layer;
+  readonly dispatch: string;
+  readonly side: PacketSide;
+  readonly direction: Direction;
+  readonly kind: EndpointChainInput["kind"];
+  readonly names: "host" | "forward";
+  /** Do-not-track policy is not for the wildcard endpoint: it would judge packets of workloads. */
+  readonly wildcard: boolean;
+  readonly tiers: (endpoint: DataplaneHostEndpoint) => readonly TierInfo[];
+}
+
+const VARIANTS: readonly Variant[] = [
+  ...(
+    [
+      ["raw", "untracked", false, (e) => e.untracked_tiers],
+      ["filter", "host", true, (e) => e.tiers],
+    ] as const satisfies readonly (readonly [Layer, string, boolean, Variant["tiers"]])[]
+  ).flatMap(([layer, kind, wildcard, tiers]): Variant[] => [
+    { layer, kind, wildcard, tiers, names: "host", dispatch: CHAIN.fromHost, side: "in", direction: "ingress" },
+    { layer, kind, wildcard, tiers, names: "host", dispatch: CHAIN.toHost, side: "out", direction: "egress" },
+  ]),
+  {
+    layer: "mangle",
+    kind: "pre-dnat",
+    wildcard: true,
+    tiers: (e) => e.pre_dnat_tiers,
+    names: "host",
+    dispatch: CHAIN.fromHost,
+    side: "in",
+    direction: "ingress",
+  },
+  {
+    layer: "mangle",
+    kind: "host",
+    wildcard: true,
+    tiers: (e) => e.tiers,
+    names: "host",
+    dispatch: CHAIN.toHost,
+    side: "out",
+    direction: "egress",
+  },
+  {
+    layer: "filter",
+    kind: "forward",
+    wildcard: true,
+    tiers: (e) => e.forward_tiers,
+    names: "forward",
+    dispatch: CHAIN.fromHostForward,
+    side: "in",
+    direction: "ingress",
+  },
+  {
+    layer: "filter",
+    kind: "forward",
+    wildcard: true,
+    tiers: (e) => e.forward_tiers,
+    names: "forward",
+    dispatch: CHAIN.toHostForward,
+    side: "out",
+    direction: "egress",
+  },
+];
+
+/** Stands for the interface name in the chains of the wildcard endpoint. */
+const ANY_INTERFACE = "any-interface-at-all";
+
+/**
+ * Host endpoints: matches them to interfaces and offers their chains and dispatch in raw, mangle and filter.
+ *
+ * Invariant: `#offered` holds the kernel names of exactly the endpoint chains on offer.
+ */
+export class HostEndpointsManager implements Manager {
+  /** Called when the match changed: see {@link match}. */
+  readonly onMatchChange: Listeners<HostEndpointMatch> = new Listeners();
+  readonly #config: DataplaneConfig;
+  readonly #tables: DesiredTables;
+  readonly #interfaces: Interfaces;
+  readonly #endpoints = new Map<string, DataplaneHostEndpoint>();
+  #offered = new Set<string>();
+  #match: HostEndpointMatch = { byInterface: new Map(), wildcard: undefined };
+  #dirty = true;
+
+  constructor(config: DataplaneConfig, tables: DesiredTables, interfaces: Interfaces) {
+    this.#config = config;
+    this.#tables = tables;
+    this.#interfaces = interfaces;
+    interfaces.onChange.add(() => {
+      if (this.#endpoints.size > 0) this.#dirty = true;
+    });
+  }
+
+  /** Which endpoint rules which interface, since the last `completeDeferredWork`. */
+  get match(): HostEndpointMatch {
+    return this.#match;
+  }
+
+  ids(): Iterable<string> {
+    return this.#endpoints.keys();
+  }
+
+  onUpdate(message: ToDataplane): void {
+    if (message.msg === "HostEndpointUpdate") {
+      this.#endpoints.set(message.id, message.endpoint);
+      this.#dirty = true;
+    } else if (message.msg === "HostEndpointRemove") this.#dirty = this.#endpoints.delete(message.id) || this.#dirty;
+  }
+
+  completeDeferredWork(): void {
+    if (!this.#dirty) return;
+    this.#dirty = false;
+    this.#match = matchHostEndpoints(this.#endpoints, this.#interfaces.all());
+    const before = this.#offered;
+    this.#offered = new Set();
+    for (const variant of VARIANTS) this.#offerVariant(variant);
+    for (const name of before)
+      if (!this.#offered.has(name)) for (const table of this.#tables.values()) table.withdrawChain(name);
+    this.onMatchChange.notify(this.#match);
+  }
+
+  #offerVariant(variant: Variant): void {
+    const chains = new Map<string, string>();
+    for (const [name, id] of this.#match.byInterface) chains.set(name, this.#offerEndpoint(variant, name, id));
+    const { wildcard } = this.#match;
+    const wildcardChain =
+      variant.wildcard && wildcard !== undefined ? this.#offerEndpoint(variant, ANY_INTERFACE, wildcard) : undefined;
+    const { layer, dispatch: name, side } = variant;
+    const { chain, map } = hostDispatch(layer, name, side, chains, wildcardChain, this.#config);
+    for (const table of this.#tables.values()) {
+      table.offerChain(chain.name, () => chain);
+      table.offerMap(map);
+    }
+  }
+
+  /** The name, without the layer, of the endpoint's chain. */
+  #offerEndpoint(variant: Variant, interfaceName: string, id: string): string {
+    const { direction, kind, layer, names } = variant;
+    const name = endpointChain(names, direction, interfaceName);
+    const endpoint = this.#endpoints.get(id);
+    if (endpoint === undefined) return name;
+    const chain = renderEndpointChain(
+      {
+        name,
+        layer,
+        direction,
+        kind,
+        adminUp: true,
+        tiers: variant.tiers(endpoint),
+        profiles: endpoint.profile_ids,
+        ...(kind === "forward"
+          ? {}
+          : { failsafeChain: direction === "ingress" ? CHAIN.failsafeIn : CHAIN.failsafeOut }),
+      },
+      this.#config,
+    );
+    this.#offered.add(chain.name);
+    for (const table of this.#tables.values()) table.offerChain(chain.name, () => chain);
+    return name;
+  }
+}

@@ -1,0 +1,60 @@
+import type { ToDataplane } from "@bulrush/proto";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { createDesiredTables, type DesiredTables } from "../desired/tables.ts";
+import { FixedChainsManager } from "./fixed-chains-manager.ts";
+import { HostEndpointsManager } from "./host-endpoints-manager.ts";
+import type { Interfaces } from "./interfaces.ts";
+import { IpSetsManager } from "./ip-sets-manager.ts";
+import type { Manager } from "./manager.ts";
+import { PolicyManager } from "./policy-manager.ts";
+import { WorkloadChainsManager } from "./workload-chains-manager.ts";
+import type { WorkloadEndpoints } from "./workload-endpoints.ts";
+
+/** Where the managers of the ruleset get what they do not work out themselves. */
+export interface RulesetInputs {
+  readonly config: DataplaneConfig;
+  readonly endpoints: WorkloadEndpoints;
+  readonly interfaces: Interfaces;
+  readonly onBadMember: (setId: string, member: string) => void;
+}
+
+/**
+ * The managers that make the nf_tables ruleset, and the tables they fill.
+ *
+ *     IPSet* ──────────> IpSetsManager ──shape──> PolicyManager <────────── ActivePolicy*, ActiveProfile*
+ *                             │    └──shape─┐          │
+ *     IPAMPool*, BGP ──> FixedChainsManager<┘          │        WorkloadChainsManager <── WorkloadEndpoints
+ *                             │  ^──any?── HostEndpointsManager <── HostEndpoint*, Interfaces │
+ *                             v                    v   v                                      v
+ *                         ┌───────────────────── DesiredTable (one a family) ─────────────────────┐
+ */
+export class RulesetManagers implements Manager {
+  readonly tables: DesiredTables;
+  readonly ipSets: IpSetsManager;
+  readonly hostEndpoints: HostEndpointsManager;
+  readonly #managers: readonly Manager[];
+
+  constructor({ config, endpoints, interfaces, onBadMember }: RulesetInputs) {
+    this.tables = createDesiredTables(config.ipv6Support);
+    this.ipSets = new IpSetsManager(this.tables, onBadMember);
+    this.hostEndpoints = new HostEndpointsManager(config, this.tables, interfaces);
+    const fixed = new FixedChainsManager(config, this.tables, this.ipSets, this.hostEndpoints);
+    this.#managers = [
+      this.ipSets,
+      this.hostEndpoints,
+      fixed,
+      new PolicyManager(config, this.tables, this.ipSets),
+      new WorkloadChainsManager(config, this.tables, endpoints),
+    ];
+  }
+
+  onUpdate(message: ToDataplane): void {
+    for (const manager of this.#managers) manager.onUpdate(message);
+  }
+
+  /** After it, the tables are settled and can be read. */
+  completeDeferredWork(): void {
+    for (const manager of this.#managers) manager.completeDeferredWork();
+    for (const table of this.tables.values()) table.settle();
+  }
+}

@@ -1,0 +1,140 @@
+import type { ChainState, RuleState } from "@bulrush/nftables";
+import type { PolicyID, TierInfo } from "@bulrush/proto";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { chain, commented, type Layer, layered, rule } from "./layer.ts";
+import { type Direction, policyChain, profileChain } from "./names.ts";
+import { isStaged } from "./policy-chains.ts";
+import { commentText } from "./rule/comment.ts";
+import {
+  clearMark,
+  equals,
+  established,
+  invalid,
+  jump,
+  marked,
+  meta,
+  port,
+  RETURN,
+  setMark,
+  unmarked,
+  verdict,
+} from "./statements.ts";
+import { allow, deny } from "./verdicts.ts";
+
+/** IP in IP (IANA protocol 4), which nft names differently from version to version. */
+const IPIP_PROTOCOL = 4;
+
+/** What one chain of one endpoint is made of. */
+export interface EndpointChainInput {
+  readonly name: string;
+  readonly layer: Layer;
+  readonly direction: Direction;
+  /**
+   * - `workload`: tw-, fw-.   - `host`: th-, fh- in filter, and th- in mangle for what was DNATed.
+   * - `forward`: thfw-, fhfw-.   - `untracked`: th-, fh- in raw.   - `pre-dnat`: fh- in mangle.
+   */
+  readonly kind: "workload" | "host" | "forward" | "untracked" | "pre-dnat";
+  /** An endpoint that is down by its owner's wish lets nothing through. */
+  readonly adminUp: boolean;
+  readonly tiers: readonly TierInfo[];
+  readonly profiles: readonly string[];
+  /** Jumped to ahead of policy, for host endpoints. */
+  readonly failsafeChain?: string;
+}
+
+/** The policies of a tier that count, in the chain's direction. */
+export function enforcedPolicies(tier: TierInfo, direction: Direction): PolicyID[] {
+  const policies = direction === "ingress" ? tier.ingress_policies : tier.egress_policies;
+  return policies.filter((id) => !isStaged(id));
+}
+
+/** The chain that decides over the packets of one endpoint in one direction. It returns with the accept bit set, or denies. */
+export function renderEndpointChain(input: EndpointChainInput, config: DataplaneConfig): ChainState {
+  if (!input.adminUp)
+    return chain(input.layer, input.name, [commented("Endpoint admin down", ...deny(input.layer, config))]);
+  return chain(input.layer, input.name, [
+    ...conntrackRules(input, config),
+    ...(input.failsafeChain === undefined ? [] : [rule(jump(layered(input.layer, input.failsafeChain)))]),
+    rule(clearMark(config.marks.accept + config.marks.pass)),
+    ...tunnelRules(input, config),
+    ...tierRules(input, config),
+    ...endRules(input, config),
+  ]);
+}
+
+/** Packets of a flow that was allowed once, and packets that belong to none. Raw runs ahead of conntrack. */
+function conntrackRules({ kind, layer }: EndpointChainInput, config: DataplaneConfig): RuleState[] {
+  if (kind === "untracked") return [];
+  const rules = [rule(established(), ...allow(layer, config))];
+  if (!config.disableConntrackInvalidCheck) rules.push(rule(invalid(), ...deny(layer, config)));
+  return rules;
+}
+
+/** A workload must not put packets into the cluster's tunnels. */
+function tunnelRules({ kind, direction, layer }: EndpointChainInput, config: DataplaneConfig): RuleState[] {
+  if (kind !== "workload" || direction !== "egress") return [];
+  const rules: RuleState[] = [];
+  if (!config.allowVxlanFromWorkloads)
+    rules.push(
+      commented(
+        "Drop VXLAN encapped packets originating in workloads",
+        equals(meta("l4proto"), "udp"),
+        equals(port("dst"), config.vxlanPort),
+        ...deny(layer, config),
+      ),
+    );
+  if (!config.allowIpipFromWorkloads)
+    rules.push(
+      commented(
+        "Drop IPinIP encapped packets originating in workloads",
+        equals(meta("l4proto"), IPIP_PROTOCOL),
+        ...deny(layer, config),
+      ),
+    );
+  return rules;
+}
+
+function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config: DataplaneConfig): RuleState[] {
+  const { accept, pass } = config.marks;
+  const rules: RuleState[] = [];
+  for (const tier of tiers) {
+    const policies = enforcedPolicies(tier, direction);
+    if (policies.length === 0) continue;
+    rules.push(commented(commentText(`Start of tier ${tier.name}`), clearMark(pass)));
+    for (const id of policies) {
+      rules.push(rule(unmarked(pass), jump(layered(layer, policyChain(direction, id)))));
+      if (kind === "untracked") rules.push(rule(marked(accept), { kind: "notrack" }));
+      rules.push(rule(marked(accept), verdict(RETURN)));
+    }
+    // Untracked and pre-DNAT policy only adds to what normal policy says: nothing ends there.
+    const ends = kind === "workload" || kind === "host" || kind === "forward";
+    if (ends && tier.default_action !== "Pass")
+      rules.push(commented(commentText(`End of tier ${tier.name}`), unmarked(pass), ...deny(layer, config)));
+  }
+  return rules;
+}
+
+/** What happens to a packet that no tier has decided. */
+function endRules(input: EndpointChainInput, config: DataplaneConfig): RuleState[] {
+  const { direction, kind, layer } = input;
+  const { accept } = config.marks;
+  switch (kind) {
+    case "untracked":
+    case "pre-dnat":
+      return [];
+    case "forward":
+      // Without apply-on-forward policy, forwarded packets are none of the host endpoint's business. With it, what
+      // every tier has passed is left to the workload chains that follow.
+      return input.tiers.some((tier) => enforcedPolicies(tier, direction).length > 0)
+        ? []
+        : [rule(setMark(accept), verdict(RETURN))];
+    default:
+      return [
+        ...input.profiles.flatMap((profile) => [
+          rule(jump(layered(layer, profileChain(direction, profile)))),
+          rule(marked(accept), verdict(RETURN)),
+        ]),
+        commented("Drop if no profiles matched", ...deny(layer, config)),
+      ];
+  }
+}

@@ -1,0 +1,130 @@
+import { parseCidr } from "@bulrush/ip";
+import type { ChainState, RuleState } from "@bulrush/nftables";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { chain, commented, layered, rule } from "./layer.ts";
+import {
+  ACCEPT,
+  address,
+  clearMark,
+  COUNTER,
+  destinationNotTranslated,
+  DROP,
+  type Family,
+  goto,
+  inInterfaces,
+  inNet,
+  jump,
+  marked,
+  match,
+  meta,
+  outInterfaces,
+  payload,
+  RETURN,
+  setMark,
+  unmarked,
+  untracked,
+  verdict,
+} from "./statements.ts";
+import { CHAIN, type Topology } from "./topology.ts";
+import { allow, deny } from "./verdicts.ts";
+
+const LAYER = "filter";
+
+/**
+ * ICMPv6 that every workload may send to its host, whatever its policy (RFC 4861, RFC 2710, RFC 3810): multicast
+ * listeners 130 to 132, router solicitation 133, neighbour solicitation 135 and advertisement 136.
+ */
+const NEIGHBOUR_DISCOVERY_TYPES = [130, 131, 132, 133, 135, 136];
+
+/** To a chain of the layer. */
+const to = (name: string): ReturnType<typeof jump> => jump(layered(LAYER, name));
+
+/** filter-INPUT: packets for this host. Those from workloads never come back from `cali-wl-to-host`. */
+export function inputChain(config: DataplaneConfig, topology: Topology): ChainState {
+  const { accept, pass, scratch0, scratch1 } = config.marks;
+  const rules: RuleState[] = config.interfacePrefixes.map((prefix) =>
+    rule(inInterfaces(prefix), goto(layered(LAYER, CHAIN.workloadToHost))),
+  );
+  if (topology.hostEndpoints)
+    rules.push(
+      rule(marked(accept), ...allow(LAYER, config)),
+      rule(clearMark(accept + pass + scratch0 + scratch1)),
+      rule(to(CHAIN.fromHost)),
+      rule(marked(accept), ...allow(LAYER, config)),
+    );
+  return chain(LAYER, CHAIN.input, rules);
+}
+
+/** A workload's packets to its host: neighbour discovery, then its egress policy, then the configured action. */
+export function workloadToHostChain(config: DataplaneConfig, family: Family): ChainState {
+  const rules: RuleState[] = [];
+  if (family === 6)
+    rules.push(
+      rule(
+        match(meta("l4proto"), "==", { kind: "value", value: "icmpv6" }),
+        match(payload("icmpv6 type"), "==", { kind: "anonymous", elements: NEIGHBOUR_DISCOVERY_TYPES }),
+        COUNTER,
+        verdict(ACCEPT),
+      ),
+    );
+  rules.push(rule(to(CHAIN.fromWorkload)));
+  const action =
+    config.endpointToHostAction === "DROP"
+      ? deny(LAYER, config)
+      : [COUNTER, verdict(config.endpointToHostAction === "ACCEPT" ? ACCEPT : RETURN)];
+  rules.push(commented("Configured DefaultEndpointToHostAction", ...action));
+  return chain(LAYER, CHAIN.workloadToHost, rules);
+}
+
+/** filter-FORWARD: packets through this host, from and to workloads and others. */
+export function forwardChain(config: DataplaneConfig, topology: Topology): ChainState {
+  const { accept, pass, scratch0, scratch1 } = config.marks;
+  const rules: RuleState[] = [rule(clearMark(pass + scratch0 + scratch1))];
+  if (topology.hostEndpoints) rules.push(rule(unmarked(accept), to(CHAIN.fromHostForward)));
+  for (const prefix of config.interfacePrefixes)
+    rules.push(rule(inInterfaces(prefix), to(CHAIN.fromWorkload)), rule(outInterfaces(prefix), to(CHAIN.toWorkload)));
+  if (topology.hostEndpoints) rules.push(rule(to(CHAIN.toHostForward)));
+  if (topology.serviceCidrs.length > 0) rules.push(rule(to(CHAIN.cidrBlock)));
+  return chain(LAYER, CHAIN.forward, rules);
+}
+
+/** Behind `cali-FORWARD`: what policy allowed goes on; the mark tells mangle that forward policy has been asked. */
+export function forwardEnd(config: DataplaneConfig, topology: Topology): RuleState[] {
+  const rules = [commented("Policy explicitly accepted packet", marked(config.marks.accept), ...allow(LAYER, config))];
+  if (topology.hostEndpoints) rules.push(rule(setMark(config.marks.accept)));
+  return rules;
+}
+
+/**
+ * filter-OUTPUT: packets of this host, by host endpoint policy. What goes to local workloads is theirs to judge. DNATed
+ * packets are judged in mangle, by where they really go. A packet that is not tracked has no DNAT status, and must be
+ * judged here: hence two rules.
+ */
+export function outputChain(config: DataplaneConfig): ChainState {
+  const { accept, pass, scratch0, scratch1 } = config.marks;
+  return chain(LAYER, CHAIN.output, [
+    rule(marked(accept), ...allow(LAYER, config)),
+    ...config.interfacePrefixes.map((prefix) => rule(outInterfaces(prefix), verdict(RETURN))),
+    rule(clearMark(accept + pass + scratch0 + scratch1)),
+    rule(untracked(), to(CHAIN.toHost)),
+    rule(destinationNotTranslated(), to(CHAIN.toHost)),
+    rule(marked(accept), ...allow(LAYER, config)),
+  ]);
+}
+
+/** A service address that nobody has translated by now is not used: forwarding it would send it round in a loop. */
+export function cidrBlockChain(config: DataplaneConfig, topology: Topology, family: Family): ChainState {
+  const action = config.serviceLoopPrevention === "Reject" ? rejectStatements() : [COUNTER, verdict(DROP)];
+  const cidrs = config.serviceLoopPrevention === "Disabled" ? [] : topology.serviceCidrs;
+  return chain(
+    LAYER,
+    CHAIN.cidrBlock,
+    cidrs
+      .filter((cidr) => parseCidr(cidr)?.family === family)
+      .map((cidr) => rule(inNet(address("dst", family), cidr), ...action)),
+  );
+}
+
+function rejectStatements(): RuleState["statements"] {
+  return [COUNTER, { kind: "reject", with: "icmpx-port-unreachable" }];
+}

@@ -1,0 +1,30 @@
+import type { ChainState } from "@bulrush/nftables";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { chain, layered, rule } from "./layer.ts";
+import { clearMark, destinationTranslated, established, jump, marked, RETURN, verdict } from "./statements.ts";
+import { CHAIN } from "./topology.ts";
+import { allow } from "./verdicts.ts";
+
+const LAYER = "mangle";
+
+/** mangle-PREROUTING: host endpoint policy for packets by the destination they were sent to, ahead of DNAT. */
+export function manglePreroutingChain(config: DataplaneConfig): ChainState {
+  const { accept } = config.marks;
+  return chain(LAYER, CHAIN.prerouting, [
+    rule(established(), ...allow(LAYER, config)),
+    rule(marked(accept), ...allow(LAYER, config)),
+    rule(jump(layered(LAYER, CHAIN.fromHost))),
+    rule(marked(accept), ...allow(LAYER, config)),
+  ]);
+}
+
+/** mangle-POSTROUTING: host endpoint policy for this host's DNATed packets, which filter-OUTPUT has left to us. */
+export function manglePostroutingChain(config: DataplaneConfig): ChainState {
+  const { accept, pass, scratch0, scratch1 } = config.marks;
+  return chain(LAYER, CHAIN.postrouting, [
+    rule(marked(accept), verdict(RETURN)),
+    rule(clearMark(accept + pass + scratch0 + scratch1)),
+    rule(destinationTranslated(), jump(layered(LAYER, CHAIN.toHost))),
+    rule(marked(accept), verdict(RETURN)),
+  ]);
+}

@@ -1,0 +1,79 @@
+import type { ChainState, RuleState } from "@bulrush/nftables";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { chain, commented, layered, rule } from "./layer.ts";
+import {
+  ACCEPT,
+  address,
+  clearMark,
+  COUNTER,
+  equals,
+  type Family,
+  inInterfaces,
+  inNet,
+  jump,
+  marked,
+  meta,
+  setMark,
+  unmarked,
+  verdict,
+} from "./statements.ts";
+import { CHAIN, type Topology } from "./topology.ts";
+import { deny } from "./verdicts.ts";
+
+const LAYER = "raw";
+
+/**
+ * raw-PREROUTING: the first look at every packet that comes in, ahead of conntrack. A workload's packet whose source has
+ * no route back through the interface it came by is forged.
+ */
+export function rawPreroutingChain(config: DataplaneConfig, topology: Topology): ChainState {
+  const { accept, pass, scratch0, scratch1 } = config.marks;
+  const rules: RuleState[] = [
+    rule(clearMark(accept + pass + scratch0 + scratch1)),
+    ...config.interfacePrefixes.map((prefix) => rule(inInterfaces(prefix), setMark(scratch0))),
+  ];
+  if (config.allowSpoofedSources) rules.push(rule(marked(scratch0), jump(layered(LAYER, CHAIN.rpfSkip))));
+  rules.push(
+    commented(
+      "Source without a route back",
+      marked(scratch0),
+      equals({ kind: "fib", result: "oif", flags: ["saddr", "mark", "iif"] }, 0),
+      ...deny(LAYER, config),
+    ),
+  );
+  if (topology.hostEndpoints)
+    rules.push(
+      rule(unmarked(scratch0), jump(layered(LAYER, CHAIN.fromHost))),
+      rule(marked(accept), COUNTER, verdict(ACCEPT)),
+    );
+  return chain(LAYER, CHAIN.prerouting, rules);
+}
+
+/** raw-OUTPUT: do-not-track policy on packets of this host. */
+export function rawOutputChain(config: DataplaneConfig): ChainState {
+  const { accept, pass, scratch0, scratch1 } = config.marks;
+  return chain(LAYER, CHAIN.output, [
+    rule(clearMark(accept + pass + scratch0 + scratch1)),
+    rule(jump(layered(LAYER, CHAIN.toHost))),
+    rule(marked(accept), COUNTER, verdict(ACCEPT)),
+  ]);
+}
+
+/** Source networks that an interface may use although no route leads back to them. */
+export interface SpoofedSources {
+  readonly interfaceName: string;
+  readonly cidrs: readonly string[];
+}
+
+/** The exceptions, one rule for each interface and network of the family. */
+export function rpfSkipChain(allowed: readonly SpoofedSources[], family: Family): ChainState {
+  return chain(
+    LAYER,
+    CHAIN.rpfSkip,
+    allowed.flatMap(({ interfaceName, cidrs }) =>
+      cidrs.map((cidr) =>
+        rule(equals(meta("iifname"), interfaceName), inNet(address("src", family), cidr), COUNTER, verdict(ACCEPT)),
+      ),
+    ),
+  );
+}

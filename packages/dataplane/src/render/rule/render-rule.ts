@@ -1,0 +1,59 @@
+import { unreachable } from "@bulrush/base";
+import type { RuleState, Statement } from "@bulrush/nftables";
+import type { DataplaneRule } from "@bulrush/proto";
+import type { DataplaneConfig } from "../../config/dataplane-config.ts";
+import type { Layer } from "../layer.ts";
+import type { SetLookup } from "../set-shape.ts";
+import { COUNTER, type Family, RETURN, setMark, verdict } from "../statements.ts";
+import { deny } from "../verdicts.ts";
+import { ruleComment } from "./comment.ts";
+import { logPrefix, type RuleOwner } from "./log-prefix.ts";
+import { matchBlocks } from "./match-blocks.ts";
+import { ruleMatch } from "./rule-match.ts";
+
+/** What a rule is rendered for. */
+export interface RuleContext {
+  readonly layer: Layer;
+  readonly family: Family;
+  readonly config: DataplaneConfig;
+  readonly sets: SetLookup;
+  readonly owner: RuleOwner;
+}
+
+/**
+ * One rule of a policy or profile. Allow and pass set their mark and return to the endpoint's chain, which looks at it;
+ * deny ends the packet; log goes on. Nothing when the rule cannot match in this family.
+ */
+export function renderRule(rule: DataplaneRule, index: number, context: RuleContext): RuleState[] {
+  const matched = ruleMatch(rule, context.family, context.sets);
+  if (matched === undefined) return [];
+  const { before, condition } = matchBlocks(matched.groups, context.config.marks);
+  const statements = [...condition, ...matched.statements, ...actionStatements(rule, context)];
+  return [...before, { statements, comment: ruleComment(index, rule) }];
+}
+
+/** All rules of one direction, in order. */
+export function renderRules(rules: readonly DataplaneRule[], context: RuleContext): RuleState[] {
+  return rules.flatMap((rule, index) => renderRule(rule, index, context));
+}
+
+function actionStatements(rule: DataplaneRule, { config, layer, owner }: RuleContext): Statement[] {
+  switch (rule.action) {
+    case "allow":
+      return [COUNTER, setMark(config.marks.accept), verdict(RETURN)];
+    case "pass":
+      return [COUNTER, setMark(config.marks.pass), verdict(RETURN)];
+    case "deny":
+      return deny(layer, config);
+    case "log":
+      return [
+        ...(config.logRateLimit === undefined
+          ? []
+          : [{ kind: "limit", ...config.logRateLimit, burst: config.logBurst, over: false } as const]),
+        COUNTER,
+        { kind: "log", prefix: logPrefix(config.logPrefix, owner), level: "info" },
+      ];
+    default:
+      return unreachable(rule.action);
+  }
+}

@@ -1,0 +1,79 @@
+import type { Statement } from "@bulrush/nftables";
+import type { DataplaneRule } from "@bulrush/proto";
+import type { SetLookup } from "../set-shape.ts";
+import { address, addressAndPort, equals, type Family, match, meta } from "../statements.ts";
+import { icmpProtocol, matchIcmp } from "./icmp-match.ts";
+import { type FieldMatch, matchNets, matchNoNets } from "./net-match.ts";
+import { hasPorts, matchNoPorts, matchPorts } from "./port-match.ts";
+import { protocolLiteral } from "./protocol.ts";
+import { matchNoSets, matchSets } from "./set-match.ts";
+
+/** All that a rule asks of a packet of one family: every statement must hold, and of each group one alternative. */
+export interface RuleMatch {
+  readonly statements: readonly Statement[];
+  readonly groups: readonly (readonly (readonly Statement[])[])[];
+}
+
+/** `undefined`: the rule cannot match in this family and is left out. */
+export function ruleMatch(rule: DataplaneRule, family: Family, sets: SetLookup): RuleMatch | undefined {
+  if (rule.ip_version !== "ANY" && rule.ip_version !== family) return undefined;
+  const src = address("src", family);
+  const dst = address("dst", family);
+  const fields: FieldMatch[] = [
+    { kind: "all", statements: protocolStatements(rule, family) },
+    matchNets("src", rule.src_net, family),
+    ...matchSets(src, rule.src_ip_set_ids, sets),
+    matchPorts("src", rule.src_ports, rule.src_named_port_ip_set_ids, family, sets),
+    matchNets("dst", rule.dst_net, family),
+    ...matchSets(dst, rule.dst_ip_set_ids, sets),
+    ...matchSets(addressAndPort("dst", family), rule.dst_ip_port_set_ids, sets),
+    matchPorts("dst", rule.dst_ports, rule.dst_named_port_ip_set_ids, family, sets),
+    { kind: "all", statements: icmpStatements(rule, family) },
+    matchNoNets("src", rule.not_src_net, family),
+    { kind: "all", statements: matchNoSets(src, rule.not_src_ip_set_ids, sets) },
+    {
+      kind: "all",
+      statements: matchNoPorts("src", rule.not_src_ports, rule.not_src_named_port_ip_set_ids, family, sets),
+    },
+    matchNoNets("dst", rule.not_dst_net, family),
+    { kind: "all", statements: matchNoSets(dst, rule.not_dst_ip_set_ids, sets) },
+    {
+      kind: "all",
+      statements: matchNoPorts("dst", rule.not_dst_ports, rule.not_dst_named_port_ip_set_ids, family, sets),
+    },
+  ];
+  const statements: Statement[] = [];
+  const groups: (readonly (readonly Statement[])[])[] = [];
+  for (const field of fields) {
+    if (field.kind === "never") return undefined;
+    if (field.kind === "all") statements.push(...field.statements);
+    else groups.push(field.alternatives);
+  }
+  return { statements, groups };
+}
+
+/**
+ * The protocol, where one is asked for. Without one, a port or an ICMP type would be compared with the bytes of
+ * whatever protocol the packet has: then the protocols that have such a field are asked for.
+ */
+function protocolStatements(rule: DataplaneRule, family: Family): Statement[] {
+  const statements: Statement[] = [];
+  if (rule.protocol !== undefined) statements.push(equals(meta("l4proto"), protocolLiteral(rule.protocol)));
+  else if (rule.icmp !== undefined || rule.not_icmp !== undefined) statements.push(icmpProtocol(family));
+  else if (isSet(rule.src_ports) || isSet(rule.dst_ports) || isSet(rule.not_src_ports) || isSet(rule.not_dst_ports))
+    statements.push(hasPorts());
+  if (rule.not_protocol !== undefined)
+    statements.push(match(meta("l4proto"), "!=", { kind: "value", value: protocolLiteral(rule.not_protocol) }));
+  return statements;
+}
+
+function icmpStatements(rule: DataplaneRule, family: Family): Statement[] {
+  const statements: Statement[] = [];
+  if (rule.icmp !== undefined) statements.push(matchIcmp(rule.icmp, "==", family));
+  if (rule.not_icmp !== undefined) statements.push(matchIcmp(rule.not_icmp, "!=", family));
+  return statements;
+}
+
+function isSet(list: readonly unknown[] | undefined): boolean {
+  return list !== undefined && list.length > 0;
+}

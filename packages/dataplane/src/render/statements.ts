@@ -1,0 +1,157 @@
+import { CT_STATE, CT_STATUS } from "@bulrush/nftables";
+import type {
+  CtKey,
+  KeyField,
+  Literal,
+  MetaKey,
+  Operand,
+  PayloadField,
+  Right,
+  Statement,
+  Verdict,
+} from "@bulrush/nftables";
+
+/** Short builders for the statements that rules here are made of. All pure. */
+
+export type Side = "src" | "dst";
+export type Family = 4 | 6;
+
+export const ACCEPT: Verdict = { kind: "accept" };
+export const DROP: Verdict = { kind: "drop" };
+export const RETURN: Verdict = { kind: "return" };
+
+export const COUNTER: Statement = { kind: "counter" };
+
+export function verdict(value: Verdict): Statement {
+  return { kind: "verdict", verdict: value };
+}
+
+export function jump(chain: string): Statement {
+  return { kind: "verdict", verdict: { kind: "jump", chain } };
+}
+
+export function goto(chain: string): Statement {
+  return { kind: "verdict", verdict: { kind: "goto", chain } };
+}
+
+export function payload(field: PayloadField): Operand {
+  return { kind: "payload", field };
+}
+
+export function meta(key: MetaKey): Operand {
+  return { kind: "meta", key };
+}
+
+export function ct(key: CtKey): Operand {
+  return { kind: "ct", key };
+}
+
+export function address(side: Side, family: Family): Operand {
+  if (family === 4) return payload(side === "src" ? "ip saddr" : "ip daddr");
+  return payload(side === "src" ? "ip6 saddr" : "ip6 daddr");
+}
+
+export function port(side: Side): Operand {
+  return payload(side === "src" ? "th sport" : "th dport");
+}
+
+/** `addr . l4proto . port` of one side: what sets of named ports and services hold. */
+export function addressAndPort(side: Side, family: Family): Operand {
+  return { kind: "concat", parts: [address(side, family), meta("l4proto"), port(side)] };
+}
+
+export function addressKey(family: Family): KeyField {
+  return family === 4 ? "ipv4_addr" : "ipv6_addr";
+}
+
+export function match(left: Operand, op: "==" | "!=", right: Right): Statement {
+  return { kind: "match", left, op, right };
+}
+
+export function equals(left: Operand, value: Literal): Statement {
+  return match(left, "==", { kind: "value", value });
+}
+
+export function inSet(left: Operand, name: string): Statement {
+  return match(left, "==", { kind: "set", name });
+}
+
+export function notInSet(left: Operand, name: string): Statement {
+  return match(left, "!=", { kind: "set", name });
+}
+
+export function inNet(left: Operand, cidr: string): Statement {
+  return match(left, "==", { kind: "cidr", cidr });
+}
+
+export function notInNet(left: Operand, cidr: string): Statement {
+  return match(left, "!=", { kind: "cidr", cidr });
+}
+
+/** All these mark bits are set. */
+export function marked(bits: number): Statement {
+  return match(meta("mark"), "==", { kind: "masked", mask: bits, value: bits });
+}
+
+/** None of these mark bits is set. */
+export function unmarked(bits: number): Statement {
+  return match(meta("mark"), "==", { kind: "masked", mask: bits, value: 0 });
+}
+
+export function setMark(bits: number): Statement {
+  return { kind: "set-mark", mask: bits, value: bits };
+}
+
+export function clearMark(bits: number): Statement {
+  return { kind: "set-mark", mask: bits, value: 0 };
+}
+
+export function inInterfaces(prefix: string): Statement {
+  return match(meta("iifname"), "==", { kind: "prefix", prefix });
+}
+
+export function outInterfaces(prefix: string): Statement {
+  return match(meta("oifname"), "==", { kind: "prefix", prefix });
+}
+
+/** The packet's destination is an address of this host. */
+export function toLocalAddress(): Statement {
+  return equals({ kind: "fib", result: "type", flags: ["daddr"] }, "local");
+}
+
+/** The packet's source is an address of this host. */
+export function fromLocalAddress(): Statement {
+  return equals({ kind: "fib", result: "type", flags: ["saddr"] }, "local");
+}
+
+/** The packet belongs to a flow that was let through before, or to one that such a flow asked for. */
+export function established(): Statement {
+  return hasBits("state", CT_STATE.established + CT_STATE.related);
+}
+
+/** Conntrack can make nothing of the packet. */
+export function invalid(): Statement {
+  return hasBits("state", CT_STATE.invalid);
+}
+
+/** The flow's destination was translated. */
+export function destinationTranslated(): Statement {
+  return hasBits("status", CT_STATUS.dnat);
+}
+
+/**
+ * The flow's destination was not translated, as a test of one bit of `ct status`. A packet that is not tracked has no
+ * status and matches neither this nor its opposite: see {@link untracked}.
+ */
+export function destinationNotTranslated(): Statement {
+  return match(ct("status"), "==", { kind: "masked", mask: CT_STATUS.dnat, value: 0 });
+}
+
+export function untracked(): Statement {
+  return hasBits("state", CT_STATE.untracked);
+}
+
+/** Any of the bits. */
+function hasBits(key: CtKey, bits: number): Statement {
+  return match(ct(key), "!=", { kind: "masked", mask: bits, value: 0 });
+}

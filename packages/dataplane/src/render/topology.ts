@@ -1,0 +1,34 @@
+/** Facts about the host and its neighbours that decide which of the fixed chains are there. */
+export interface Topology {
+  /** At least one host endpoint is bound to an interface. Without one, mangle and the output hooks are not needed. */
+  readonly hostEndpoints: boolean;
+  /** Service addresses by which no packet may leave in a loop, in both families. */
+  readonly serviceCidrs: readonly string[];
+  /** A pool of the family wants its workloads hidden behind their host. */
+  readonly masquerade: { readonly 4: boolean; readonly 6: boolean };
+}
+
+export const EMPTY_TOPOLOGY: Topology = { hostEndpoints: false, serviceCidrs: [], masquerade: { 4: false, 6: false } };
+
+/**
+ * Chains that every packet of a hook passes, by name without the layer. Dispatch chains lead on to the endpoint of the
+ * packet's interface.
+ */
+export const CHAIN = {
+  prerouting: "cali-PREROUTING",
+  input: "cali-INPUT",
+  forward: "cali-FORWARD",
+  output: "cali-OUTPUT",
+  postrouting: "cali-POSTROUTING",
+  rpfSkip: "cali-rpf-skip",
+  workloadToHost: "cali-wl-to-host",
+  fromWorkload: "cali-from-wl-dispatch",
+  toWorkload: "cali-to-wl-dispatch",
+  fromHost: "cali-from-host-endpoint",
+  toHost: "cali-to-host-endpoint",
+  fromHostForward: "cali-from-hep-forward",
+  toHostForward: "cali-to-hep-forward",
+  cidrBlock: "cali-cidr-block",
+  failsafeIn: "cali-failsafe-in",
+  failsafeOut: "cali-failsafe-out",
+} as const;
