@@ -40,7 +40,7 @@ test("snapshot() belongs to one sequence and loses nothing when publishes come a
       fc.constantFrom(0, 3, 1000),
       async (steps, slotsPerChunk, maxBatch, reuseBytes) => {
         const codec = new NumberedMessages();
-        let turns: (() => void)[] = [];
+        const turns: (() => void)[] = [];
         const cache = new SnapshotCache({
           syncer: "felix",
           epoch: "e",

@@ -17,7 +17,7 @@ for (const name of readdirSync(DIRECTORY)) {
 
 /** The commands of the transcripts: see the prose of each file. */
 function cacheCommands(): (command: string, args: readonly string[]) => string | Promise<string> {
-  let turns: (() => void)[] = [];
+  const turns: (() => void)[] = [];
   let encoded = 0;
   const tooBig: string[] = [];
   let nowMs = 1000;

@@ -1,7 +1,7 @@
 import { type KV, ProtoError, type ServerMessage } from "@bulrush/proto";
 
 /** A stand-in for the codec that a person can read: one line a message. Refuses more than `maxBytes`. */
-export function encodeText(message: ServerMessage, maxBytes = Number.POSITIVE_INFINITY): Buffer {
+export function encodeText(message: ServerMessage, maxBytes: number = Number.POSITIVE_INFINITY): Buffer {
   const frame = Buffer.from(`${formatMessage(message)}\n`);
   if (frame.length > maxBytes) throw new ProtoError("PROTO_TOO_BIG", "Too big");
   return frame;

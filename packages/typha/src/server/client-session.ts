@@ -1,0 +1,248 @@
+import { hasCode, messageOf } from "@bulrush/base";
+import {
+  type ClientMessage,
+  decodeClientMessage,
+  frameMessage,
+  type GoodbyeCode,
+  type Hello,
+  negotiateVersion,
+  OLDEST_PROTOCOL_VERSION,
+  ProtoError,
+  type RejectCode,
+} from "@bulrush/proto";
+import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import { ClientStream } from "./client-stream.ts";
+import type { SessionContext } from "./session-context.ts";
+import type { Breach, Transport } from "./transport.ts";
+
+/** After a last word, how long the connection may still take to close. */
+const CLOSING_MS = 3000;
+/** RFC 6455 section 7.4.1: going away, policy violation. */
+const CLOSE_GOING_AWAY = 1001;
+const CLOSE_POLICY = 1008;
+
+export type SessionState = "hello" | "streaming" | "closing" | "closed";
+
+/**
+ * One connection from the first byte of the websocket to its end.
+ *
+ * ```
+ *            hello ok                    goodbye
+ *  [hello] ------------> [streaming] ------------> [closing] ---> [closed]
+ *     |                                               ^    transport closes, or CLOSING_MS
+ *     +-- bad hello, limit, draining: reject ---------+
+ * ```
+ * Invariant: `stream` and `hello` are set from streaming on. Nothing is written after the last word.
+ */
+export class ClientSession {
+  readonly id: string;
+  readonly transport: Transport;
+  readonly connectedAtMs: number;
+  readonly #context: SessionContext;
+  readonly #handshakeDeadlineMs: number;
+  #state: SessionState = "hello";
+  #closingSinceMs = 0;
+  #hello: Hello | undefined = undefined;
+  #stream: ClientStream | undefined = undefined;
+  /** A last word that waits for the write in flight. */
+  #lastWord: { readonly frame: Buffer; readonly closeCode: number } | undefined = undefined;
+
+  constructor(context: SessionContext, transport: Transport, id: string, handshakeDeadlineMs: number) {
+    this.#context = context;
+    this.transport = transport;
+    this.id = id;
+    this.connectedAtMs = context.clock.nowMs();
+    this.#handshakeDeadlineMs = handshakeDeadlineMs;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get hello(): Hello | undefined {
+    return this.#hello;
+  }
+
+  get stream(): ClientStream | undefined {
+    return this.#stream;
+  }
+
+  /** Call once. From here on the session looks after itself, with `sweep` for its times. */
+  start(): void {
+    this.transport.start({
+      onMessage: (bytes, binary) => this.#onMessage(bytes, binary),
+      onBreach: (breach, detail) => this.#onBreach(breach, detail),
+      onClose: () => this.#onClose(),
+    });
+  }
+
+  /** Refuses the client instead of a welcome. */
+  reject(code: RejectCode, reason: string): void {
+    if (this.#state !== "hello") return;
+    this.#context.log.warn("Client rejected", { ...this.describe(), code, reason });
+    this.#context.metrics.rejected(code);
+    this.#end(this.#rejectFrame(code, reason), CLOSE_POLICY);
+  }
+
+  /** Ends a stream with the reason; a session before its hello is rejected. */
+  goodbye(code: GoodbyeCode, reason: string): void {
+    if (this.#state === "hello") {
+      this.reject(code === "draining" ? "shutting-down" : "internal", reason);
+      return;
+    }
+    if (this.#state !== "streaming") return;
+    const expected = code === "draining" || code === "rebalancing";
+    if (expected) this.#context.logger.info("Goodbye to client", { ...this.describe(), code, reason });
+    else this.#context.log.warn("Goodbye to client", { ...this.describe(), code, reason });
+    this.#context.metrics.goodbye(code);
+    this.#end(this.#goodbyeFrame(code, reason), expected ? CLOSE_GOING_AWAY : CLOSE_POLICY);
+  }
+
+  /** Cuts the connection without a word: for peers that do not read any more. */
+  cut(reason: string): void {
+    if (this.#state === "closed") return;
+    this.#context.logger.info("Connection cut", { ...this.describe(), reason });
+    this.transport.destroy();
+  }
+
+  /** Does what has fallen due. `nowMs` is monotonic. */
+  sweep(nowMs: number): void {
+    switch (this.#state) {
+      case "hello":
+        if (nowMs >= this.#handshakeDeadlineMs) this.reject("handshake-timeout", "No hello came in time");
+        return;
+      case "closing":
+        if (nowMs - this.#closingSinceMs >= CLOSING_MS) this.transport.destroy();
+        return;
+      case "streaming": {
+        const verdict = this.#stream?.sweep(nowMs);
+        if (verdict === undefined) return;
+        if (verdict.cut) this.cut(verdict.reason);
+        else this.goodbye(verdict.code, verdict.reason);
+        return;
+      }
+      default:
+    }
+  }
+
+  /** For the log: who this is. */
+  describe(): Readonly<Record<string, unknown>> {
+    const { hostname, syncer, info } = this.#hello ?? {};
+    return {
+      peer: this.transport.peer,
+      connection: this.id,
+      ...(hostname !== undefined && { hostname, syncer, info }),
+    };
+  }
+
+  #onMessage(bytes: Uint8Array, binary: boolean): void {
+    if (this.#state !== "hello" && this.#state !== "streaming") return;
+    let message: ClientMessage;
+    try {
+      if (!binary) throw new ProtoError("PROTO_MALFORMED", "Messages are binary, this one is text");
+      message = decodeClientMessage(bytes);
+    } catch (error) {
+      this.#onUndecodable(error);
+      return;
+    }
+    if (this.#state === "hello") this.#onHello(message);
+    else this.#onStreamMessage(message);
+  }
+
+  #onHello(message: ClientMessage): void {
+    if (message.type !== "hello") {
+      this.reject("bad-hello", `The first message is a ${message.type}, not a hello`);
+      return;
+    }
+    this.#hello = message;
+    const version = negotiateVersion(message.version);
+    const cache = this.#context.caches.get(message.syncer);
+    const refusal = this.#context.admission(this);
+    if (version === undefined) {
+      const reason = `Version ${message.version} is too old, ${OLDEST_PROTOCOL_VERSION} is the oldest that is served`;
+      this.reject("unsupported-version", reason);
+    } else if (cache === undefined) this.reject("unknown-syncer", `No ${message.syncer} stream is served here`);
+    else if (refusal !== undefined) this.reject(refusal.code, refusal.reason);
+    else this.#beginStream(message, version, cache);
+  }
+
+  #beginStream(hello: Hello, version: number, cache: SnapshotCache): void {
+    this.#state = "streaming";
+    const context = this.#context;
+    this.#stream = new ClientStream(context, cache, hello.syncer, this.transport, () => this.#onWritten());
+    context.onStreaming(this);
+    context.logger.info("Client accepted", this.describe());
+    this.#stream.begin(hello, version, this.id, (error) => {
+      context.logger.error("Cannot make a snapshot", { error, syncer: hello.syncer });
+      this.goodbye("internal", "The server could not make a snapshot");
+    });
+  }
+
+  #onStreamMessage(message: ClientMessage): void {
+    const problem =
+      message.type === "hello" ? "A second hello came" : this.#stream?.onMessage(message, this.#context.clock.nowMs());
+    if (problem !== undefined) this.goodbye("bad-message", problem);
+  }
+
+  #onUndecodable(error: unknown): void {
+    const reason = messageOf(error).slice(0, 500);
+    const tooBig = hasCode(error, "PROTO_TOO_BIG");
+    if (this.#state === "streaming") this.goodbye(tooBig ? "message-too-big" : "bad-message", reason);
+    else if (error instanceof ProtoError && error.data["field"] === "hello.syncer")
+      this.reject("unknown-syncer", reason);
+    else this.reject(tooBig ? "message-too-big" : "bad-message", reason);
+  }
+
+  #onBreach(breach: Breach, detail: string): Buffer | undefined {
+    const context = this.#context;
+    const streaming = this.#state === "streaming";
+    if (!streaming && this.#state !== "hello") return undefined;
+    const reason = breach === "message-too-big" ? "A message is over its bound" : `Broken websocket frames: ${detail}`;
+    context.log.warn(streaming ? "Goodbye to client" : "Client rejected", { ...this.describe(), code: breach, reason });
+    if (streaming) context.metrics.goodbye(breach);
+    else context.metrics.rejected(breach);
+    const writing = this.#stream?.busy === true;
+    this.#toClosing();
+    // Behind a write in flight, a frame of ours would wait for a peer that misbehaves.
+    if (writing) return undefined;
+    return streaming ? this.#goodbyeFrame(breach, reason) : this.#rejectFrame(breach, reason);
+  }
+
+  #onClose(): void {
+    if (this.#state === "closed") return;
+    const wasStreaming = this.#stream !== undefined;
+    this.#stream?.stop();
+    this.#state = "closed";
+    if (wasStreaming) this.#context.logger.info("Client gone", this.describe());
+    this.#context.onClosed(this);
+  }
+
+  #end(frame: Buffer, closeCode: number): void {
+    const writing = this.#stream?.busy === true;
+    this.#toClosing();
+    if (writing) this.#lastWord = { frame, closeCode };
+    else this.transport.end(frame, closeCode);
+  }
+
+  #toClosing(): void {
+    this.#state = "closing";
+    this.#closingSinceMs = this.#context.clock.monotonicMs();
+    this.#stream?.stop();
+  }
+
+  /** The write in flight is through. */
+  #onWritten(): void {
+    const lastWord = this.#lastWord;
+    if (lastWord === undefined || this.#state !== "closing") return;
+    this.#lastWord = undefined;
+    this.transport.end(lastWord.frame, lastWord.closeCode);
+  }
+
+  #rejectFrame(code: RejectCode, reason: string): Buffer {
+    return frameMessage({ type: "reject", code, reason, ...this.#context.advice(code) });
+  }
+
+  #goodbyeFrame(code: GoodbyeCode, reason: string): Buffer {
+    return frameMessage({ type: "goodbye", code, reason, ...this.#context.advice(code) });
+  }
+}

@@ -1,0 +1,266 @@
+import { type Ack, frameMessage, type GoodbyeCode, type Hello, type Pong, type SyncerType } from "@bulrush/proto";
+import type { Breadcrumb } from "../cache/breadcrumb.ts";
+import type { Snapshot } from "../cache/snapshot.ts";
+import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import { LagWatch } from "./lag-watch.ts";
+import type { StreamMetrics } from "./server-metrics.ts";
+import type { SessionContext } from "./session-context.ts";
+import type { Transport } from "./transport.ts";
+
+/** Frames are handed to a socket in pieces of about this much: large enough for cheap TLS, small enough to be fair. */
+const PIECE_BYTES = 64 * 1024;
+/** One write in so many is timed: observing each costs more than the write's own bookkeeping. */
+const TIMED_WRITES = 64;
+
+/** Why a stream has to end. `cut`: the peer does not read, so a goodbye would not reach it. */
+export type StreamVerdict =
+  | { readonly cut: false; readonly code: GoodbyeCode; readonly reason: string }
+  | { readonly cut: true; readonly reason: string };
+
+/** Where a stream stands, for lists. */
+export interface StreamPlace {
+  /** The last sequence that was handed to the socket. */
+  readonly sentSequence: number;
+  /** The last sequence that the client reported as applied. */
+  readonly appliedSequence: number | undefined;
+  readonly lagMs: number;
+  readonly bytesSent: number;
+  readonly resumed: boolean;
+  readonly inSnapshot: boolean;
+}
+
+/**
+ * What one client is sent: welcome, snapshot, then the chain from the snapshot's breadcrumb on.
+ *
+ * ```
+ *   begin --> [welcome][snapshot chunks ... end, status] --> crumb -> crumb -> (head: wait for onPublish)
+ *                          64 KB pieces, one in flight          next piece after the write and a turn of the loop
+ * ```
+ * The queue of a client is its place in the shared chain: there is at most one piece per socket outside of it, so a
+ * slow client costs a slow client's memory and nobody's time.
+ *
+ * Why not on 'drain': a pump that goes on in the write's callback runs before every timer, and stops them all for as
+ * long as readers are fast.
+ *
+ * Invariant: `#busy` while a write is in flight; `#crumb` is the last one handed over (or of the snapshot that is);
+ * `#frames` are what must go before the chain.
+ */
+export class ClientStream {
+  readonly syncer: SyncerType;
+  readonly #context: SessionContext;
+  readonly #cache: SnapshotCache;
+  readonly #transport: Transport;
+  readonly #metrics: StreamMetrics;
+  readonly #onWritten: () => void;
+  readonly #lagWatch: LagWatch;
+  readonly #written: () => void = () => this.#afterWrite();
+  readonly #again: () => void = () => this.pump();
+  #frames: readonly Buffer[] = [];
+  #frameIndex = 0;
+  #crumb: Breadcrumb | undefined = undefined;
+  #busy = false;
+  #stopped = false;
+  #resumed = false;
+  /** When the oldest breadcrumb of the write in flight was made; undefined: none in it. */
+  #inFlightSinceMs: number | undefined = undefined;
+  #writeStartMs = 0;
+  #writes = 0;
+  #bytesSent = 0;
+  /** How much of it the metric has. */
+  #bytesCounted = 0;
+  #beganMs = 0;
+  #snapshotDoneMs: number | undefined = undefined;
+  #nextPingMs = 0;
+  #pingDue = false;
+  /** Unanswered since, monotonic. */
+  #pingSentMs: number | undefined = undefined;
+  #appliedSequence: number | undefined = undefined;
+
+  constructor(
+    context: SessionContext,
+    cache: SnapshotCache,
+    syncer: SyncerType,
+    transport: Transport,
+    onWritten: () => void,
+  ) {
+    this.#context = context;
+    this.#cache = cache;
+    this.syncer = syncer;
+    this.#transport = transport;
+    this.#metrics = context.metrics.stream(syncer);
+    this.#onWritten = onWritten;
+    this.#lagWatch = new LagWatch(context.settings.maxFallBehindMs, context.settings.newClientGraceMs);
+  }
+
+  /** True while a write is in flight. */
+  get busy(): boolean {
+    return this.#busy;
+  }
+
+  /** Starts after an accepted hello. `onFailed` when no snapshot could be made. */
+  begin(hello: Hello, version: number, connectionId: string, onFailed: (error: unknown) => void): void {
+    this.#beganMs = this.#context.clock.monotonicMs();
+    const welcome = (crumb: Breadcrumb, resume: "deltas" | "snapshot"): Buffer =>
+      frameMessage({
+        type: "welcome",
+        version,
+        epoch: this.#cache.epoch,
+        syncer: this.syncer,
+        resume,
+        sequence: crumb.sequence,
+        connectionId,
+        serverName: this.#context.settings.serverName,
+      });
+    const held = hello.resume?.epoch === this.#cache.epoch ? this.#cache.at(hello.resume.sequence) : undefined;
+    if (held !== undefined) {
+      this.#resumed = true;
+      // The status as of that breadcrumb: the client may have taken its own back when it lost the stream.
+      const status = frameMessage({ type: "status", sequence: held.sequence, status: held.status });
+      this.#send([welcome(held, "deltas"), status], held);
+      return;
+    }
+    this.#cache
+      .snapshot()
+      .then(
+        (snapshot: Snapshot) => this.#send([welcome(snapshot.crumb, "snapshot"), ...snapshot.frames], snapshot.crumb),
+        onFailed,
+      );
+  }
+
+  /** Hands the next piece to the socket, if it is free and there is one. Cheap when there is nothing to do. */
+  pump(): void {
+    if (this.#busy || this.#stopped) return;
+    const piece: Buffer[] = [];
+    let bytes = 0;
+    while (this.#frameIndex < this.#frames.length && bytes < PIECE_BYTES) {
+      const frame = this.#frames[this.#frameIndex++] as Buffer;
+      piece.push(frame);
+      bytes += frame.length;
+    }
+    if (this.#frameIndex >= this.#frames.length) {
+      this.#frames = [];
+      this.#frameIndex = 0;
+      for (let next = this.#crumb?.next; next !== undefined && bytes < PIECE_BYTES; next = next.next) {
+        this.#inFlightSinceMs ??= next.timestampMs;
+        this.#crumb = next;
+        piece.push(next.frame);
+        bytes += next.frame.length;
+      }
+    }
+    if (this.#pingDue) {
+      this.#pingDue = false;
+      this.#pingSentMs = this.#context.clock.monotonicMs();
+      const frame = this.#context.pingFrame(this.syncer);
+      piece.push(frame);
+      bytes += frame.length;
+    }
+    if (piece.length === 0) return;
+    this.#busy = true;
+    this.#bytesSent += bytes;
+    this.#writeStartMs = this.#context.clock.monotonicMs();
+    this.#transport.write(piece, this.#written);
+  }
+
+  /** A pong or ack. Gives what is wrong with it, if anything. */
+  onMessage(message: Pong | Ack, nowMs: number): string | undefined {
+    if (message.type === "pong") {
+      if (this.#pingSentMs === undefined) return undefined;
+      this.#metrics.pingSeconds.observe((this.#context.clock.monotonicMs() - this.#pingSentMs) / 1000);
+      this.#pingSentMs = undefined;
+      return undefined;
+    }
+    const { sequence } = message;
+    const sent = this.#crumb?.sequence ?? -1;
+    if (sequence > sent) return `Sequence ${sequence} is acknowledged, but ${sent} is the last one sent`;
+    if (sequence <= (this.#appliedSequence ?? -1)) return undefined;
+    const first = this.#appliedSequence === undefined;
+    this.#appliedSequence = sequence;
+    const crumb = first ? undefined : this.#cache.at(sequence);
+    if (crumb !== undefined && crumb.kvCount > 0)
+      this.#metrics.propagationSeconds.observe(Math.max(0, nowMs - crumb.seenAtMs) / 1000);
+    return undefined;
+  }
+
+  /** Looks at all that takes too long, and pings. `nowMs` is monotonic. */
+  sweep(nowMs: number): StreamVerdict | undefined {
+    const { settings } = this.#context;
+    this.#countBytes();
+    if (this.#busy && nowMs - this.#writeStartMs > settings.writeTimeoutMs)
+      return { cut: true, reason: `A write was stuck for ${settings.writeTimeoutMs} ms` };
+    if (this.#pingSentMs !== undefined && nowMs - this.#pingSentMs > settings.pongTimeoutMs)
+      return { cut: false, code: "pong-timeout", reason: `No pong came within ${settings.pongTimeoutMs} ms` };
+    if (this.#snapshotDoneMs === undefined) return undefined;
+    const lagMs = this.lagMs();
+    this.#metrics.lagSeconds.observe(lagMs / 1000);
+    const judgement = this.#lagWatch.judge(lagMs, nowMs, this.#snapshotDoneMs);
+    if (judgement === "grace-used") this.#metrics.graceUsed.inc();
+    if (judgement === "too-far")
+      return { cut: false, code: "fell-behind", reason: `${Math.round(lagMs)} ms behind and not catching up` };
+    if (nowMs >= this.#nextPingMs && this.#pingSentMs === undefined) {
+      this.#schedulePing(nowMs);
+      this.#pingDue = true;
+      this.pump();
+    }
+    return undefined;
+  }
+
+  /** Age of the oldest breadcrumb that the client's kernel does not have; 0 when it has all. */
+  lagMs(): number {
+    const sinceMs = this.#inFlightSinceMs ?? this.#crumb?.next?.timestampMs;
+    return sinceMs === undefined ? 0 : Math.max(0, this.#context.clock.nowMs() - sinceMs);
+  }
+
+  place(): StreamPlace {
+    return {
+      sentSequence: this.#snapshotDoneMs === undefined ? 0 : (this.#crumb?.sequence ?? 0),
+      appliedSequence: this.#appliedSequence,
+      lagMs: this.lagMs(),
+      bytesSent: this.#bytesSent,
+      resumed: this.#resumed,
+      inSnapshot: this.#snapshotDoneMs === undefined,
+    };
+  }
+
+  /** Nothing is handed over any more, and what the stream held on to is let go. */
+  stop(): void {
+    this.#stopped = true;
+    this.#countBytes();
+    this.#frames = [];
+    this.#crumb = undefined;
+  }
+
+  /** Not at each write: a counter of the registry costs as much as all the rest of our part of a write. */
+  #countBytes(): void {
+    this.#context.metrics.bytesSent.inc(this.#bytesSent - this.#bytesCounted);
+    this.#bytesCounted = this.#bytesSent;
+  }
+
+  #send(frames: readonly Buffer[], crumb: Breadcrumb): void {
+    if (this.#stopped) return;
+    this.#frames = frames;
+    this.#crumb = crumb;
+    this.pump();
+  }
+
+  #afterWrite(): void {
+    this.#busy = false;
+    this.#inFlightSinceMs = undefined;
+    if (this.#writes++ % TIMED_WRITES === 0)
+      this.#metrics.writeSeconds.observe((this.#context.clock.monotonicMs() - this.#writeStartMs) / 1000);
+    this.#onWritten();
+    if (this.#stopped) return;
+    if (this.#snapshotDoneMs === undefined && this.#frames.length === 0) this.#afterSnapshot();
+    if (this.#frames.length > 0 || this.#crumb?.next !== undefined || this.#pingDue) this.#context.defer(this.#again);
+  }
+
+  #afterSnapshot(): void {
+    const nowMs = this.#context.clock.monotonicMs();
+    this.#snapshotDoneMs = nowMs;
+    if (!this.#resumed) this.#metrics.snapshotSendSeconds.observe((nowMs - this.#beganMs) / 1000);
+    this.#schedulePing(nowMs);
+  }
+
+  #schedulePing(nowMs: number): void {
+    this.#nextPingMs = nowMs + this.#context.settings.pingIntervalMs * (1 + 0.1 * this.#context.random());
+  }
+}

@@ -1,0 +1,238 @@
+import type { Clock } from "@bulrush/base";
+import { frameMessage, type GoodbyeCode, type RejectCode, type SyncerType } from "@bulrush/proto";
+import type { Logger } from "@bulrush/service";
+import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import { ClientRegistry } from "./client-registry.ts";
+import { ClientSession } from "./client-session.ts";
+import { Drain } from "./drain.ts";
+import { FanOut } from "./fan-out.ts";
+import { LimitedLog } from "./limited-log.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+import type { Advice, SessionContext } from "./session-context.ts";
+import { type SyncServerSettings, sweepIntervalMs } from "./settings.ts";
+import type { Transport } from "./transport.ts";
+
+/** One of the streams that are served. */
+export interface ServedStream {
+  readonly cache: SnapshotCache;
+  /** Age of the oldest kind's last answer from the datastore. */
+  readonly upstreamAgeMs: () => number;
+  /** Hears how long each fan-out of this stream took: the flush window goes by it. */
+  readonly onFanOut?: (durationMs: number) => void;
+}
+
+export interface SyncServerOptions {
+  readonly settings: SyncServerSettings;
+  readonly streams: readonly ServedStream[];
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  /** `setImmediate`. */
+  readonly defer: (callback: () => void) => void;
+  readonly logger: Logger;
+  readonly metrics: ServerMetrics;
+}
+
+/** Wait before coming back, by code; half of it at least, so that a fleet spreads out. */
+const RETRY_AFTER_MS: Partial<Record<RejectCode | GoodbyeCode, number>> = {
+  "too-many-connections": 10_000,
+  "shutting-down": 2000,
+  draining: 1000,
+  rebalancing: 1000,
+  "fell-behind": 2000,
+  identity: 30_000,
+  "unsupported-version": 60_000,
+  "unknown-syncer": 60_000,
+};
+const DEFAULT_RETRY_AFTER_MS = 5000;
+
+/**
+ * The sync server without its sockets: sessions, fan-out, times, limits, drain. Whoever accepts connections hands each
+ * one over as a transport.
+ *
+ * ```
+ *  listener -> upgrade -> Transport --accept()--> ClientSession -hello-> ClientStream <-pump- FanOut <-onPublish- cache
+ *                                                      |                                        |
+ *                                             ClientRegistry (names, types)        onFanOut -> flush window
+ *  one timer: sweep() over all sessions: handshake, write, ping, pong, lag, closing
+ * ```
+ * One sweep instead of timers per client: a thousand idle clients cost nothing between two sweeps.
+ *
+ * Invariant: `#sessions` holds every session from `accept` to its close; the registry those among them that stream.
+ */
+export class SyncServer {
+  readonly #options: SyncServerOptions;
+  readonly #context: SessionContext;
+  readonly #sessions = new Set<ClientSession>();
+  readonly #registry = new ClientRegistry();
+  readonly #streams: ReadonlyMap<SyncerType, ServedStream>;
+  readonly #unsubscribes: (() => void)[] = [];
+  readonly #log: LimitedLog;
+  readonly #sweepMs: number;
+  readonly #idPrefix: string;
+  #nextId = 1;
+  #drain: Drain | undefined = undefined;
+  #cancelSweep: () => void = () => {};
+
+  constructor(options: SyncServerOptions) {
+    this.#options = options;
+    const { clock, random, defer, logger, metrics, settings } = options;
+    this.#log = new LimitedLog(clock, logger);
+    this.#idPrefix = Math.floor(random() * 0x1_0000_0000)
+      .toString(16)
+      .padStart(8, "0");
+    this.#streams = new Map(options.streams.map((stream) => [stream.cache.syncer, stream]));
+    this.#context = {
+      clock,
+      random,
+      defer,
+      logger,
+      metrics,
+      settings,
+      log: this.#log,
+      caches: new Map(options.streams.map(({ cache }) => [cache.syncer, cache])),
+      admission: () => this.#admission(),
+      advice: (code) => this.#advice(code),
+      pingFrame: (type) => this.#pingFrame(type),
+      onStreaming: (session) => this.#onStreaming(session),
+      onClosed: (session) => this.#onClosed(session),
+    };
+    for (const stream of options.streams) this.#subscribe(stream);
+    this.#sweepMs = sweepIntervalMs(settings);
+    this.#scheduleSweep();
+  }
+
+  /** Sessions of any state, handshakes on the websocket included. */
+  get connectionCount(): number {
+    return this.#sessions.size;
+  }
+
+  /** The streaming sessions. */
+  sessions(): readonly ClientSession[] {
+    return this.#registry.all();
+  }
+
+  /** True when another live client has the same node name. */
+  isDuplicate(session: ClientSession): boolean {
+    return this.#registry.isDuplicate(session);
+  }
+
+  /** The log for what strangers do before they have a session. */
+  get log(): LimitedLog {
+    return this.#log;
+  }
+
+  /**
+   * Takes a connection whose peer is who it should be. The hello must come before `handshakeDeadlineMs` (monotonic;
+   * default: a whole handshake time from now).
+   */
+  accept(transport: Transport, handshakeDeadlineMs?: number): ClientSession {
+    const session = this.#newSession(transport, handshakeDeadlineMs);
+    session.start();
+    return session;
+  }
+
+  /** Takes a connection only to tell its peer why it is refused. Nothing that it sends is read. */
+  refuse(transport: Transport, code: RejectCode, reason: string): void {
+    const session = this.#newSession(transport, undefined);
+    session.start();
+    session.reject(code, reason);
+  }
+
+  /**
+   * Says goodbye to everybody, one after the other at even distances within the budget, and takes nobody new. Resolves
+   * when the last one is gone. Calling it again gives the same promise.
+   */
+  drain(): Promise<void> {
+    const { clock, random, settings, logger } = this.#options;
+    this.#drain ??= new Drain({ clock, random, settings, logger, sessions: () => [...this.#sessions] });
+    return this.#drain.done;
+  }
+
+  /** Cuts what is left and stops the timers. Call after `drain`, or without it in a hurry. */
+  close(): void {
+    this.#cancelSweep();
+    for (const unsubscribe of this.#unsubscribes.splice(0)) unsubscribe();
+    for (const session of this.#sessions) session.cut("The server closes");
+  }
+
+  #newSession(transport: Transport, deadlineMs: number | undefined): ClientSession {
+    const { clock, settings } = this.#options;
+    const id = `${this.#idPrefix}-${this.#nextId++}`;
+    const deadline = deadlineMs ?? clock.monotonicMs() + settings.handshakeTimeoutMs;
+    const session = new ClientSession(this.#context, transport, id, deadline);
+    this.#sessions.add(session);
+    return session;
+  }
+
+  #subscribe(stream: ServedStream): void {
+    const { clock, defer, metrics } = this.#options;
+    const type = stream.cache.syncer;
+    const streamMetrics = metrics.stream(type);
+    const targets = (): Iterable<{ pump(): void }> =>
+      [...this.#registry.ofType(type)].flatMap((session) => session.stream ?? []);
+    const fanOut = new FanOut(clock, defer, targets, (durationMs) => {
+      streamMetrics.fanOutSeconds.observe(durationMs / 1000);
+      stream.onFanOut?.(durationMs);
+    });
+    this.#unsubscribes.push(
+      stream.cache.onPublish((head) => {
+        if (head.kvCount > 0) streamMetrics.kvsPerMessage.observe(head.kvCount);
+        fanOut.onPublish();
+      }),
+    );
+  }
+
+  #admission(): { readonly code: RejectCode; readonly reason: string } | undefined {
+    if (this.#drain !== undefined) return { code: "shutting-down", reason: "The server is shutting down" };
+    const { maxConnections } = this.#options.settings;
+    if (this.#registry.count < maxConnections) return undefined;
+    return { code: "too-many-connections", reason: `The server has its limit of ${maxConnections} connections` };
+  }
+
+  #advice(code: RejectCode | GoodbyeCode): Advice {
+    const base = RETRY_AFTER_MS[code] ?? DEFAULT_RETRY_AFTER_MS;
+    return { retryAfterMs: Math.round(base * (0.5 + 0.5 * this.#options.random())), peers: [] };
+  }
+
+  #pingFrame(type: SyncerType): Buffer {
+    const stream = this.#streams.get(type);
+    return frameMessage({
+      type: "ping",
+      sentAtMs: this.#options.clock.nowMs(),
+      upstreamAgeMs: Math.max(0, stream?.upstreamAgeMs() ?? 0),
+      sequence: stream?.cache.head.sequence ?? 0,
+    });
+  }
+
+  #onStreaming(session: ClientSession): void {
+    const { duplicates, superseded } = this.#registry.add(session);
+    for (const old of superseded) old.cut("The same client has connected again");
+    if (duplicates.length > 0) {
+      this.#log.warn("Two clients use one node name", {
+        ...session.describe(),
+        otherPeers: duplicates.slice(0, 8).map((other) => other.transport.peer),
+      });
+    }
+    if (session.hello !== undefined) this.#options.metrics.stream(session.hello.syncer).streaming.add(1);
+    this.#options.metrics.duplicates.set(this.#registry.duplicateNames);
+  }
+
+  #onClosed(session: ClientSession): void {
+    this.#sessions.delete(session);
+    if (session.hello !== undefined && session.stream !== undefined) {
+      this.#registry.remove(session);
+      this.#options.metrics.stream(session.hello.syncer).streaming.add(-1);
+      this.#options.metrics.duplicates.set(this.#registry.duplicateNames);
+    }
+    if (this.#sessions.size === 0) this.#drain?.onEmpty();
+  }
+
+  #scheduleSweep(): void {
+    this.#cancelSweep = this.#options.clock.after(this.#sweepMs, () => {
+      const nowMs = this.#options.clock.monotonicMs();
+      for (const session of this.#sessions) session.sweep(nowMs);
+      this.#scheduleSweep();
+    });
+  }
+}
