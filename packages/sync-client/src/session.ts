@@ -1,0 +1,194 @@
+import {
+  type ClientMessage,
+  type Delta,
+  type Goodbye,
+  type Hello,
+  OLDEST_PROTOCOL_VERSION,
+  type Ping,
+  PROTOCOL_VERSION,
+  type Reject,
+  type ServerMessage,
+  type SnapshotChunk,
+  type SnapshotEnd,
+  type Status,
+  type SyncerType,
+  type Welcome,
+} from "@bulrush/proto";
+import type { AckTracker } from "./ack-tracker.ts";
+import type { DedupeBuffer } from "./dedupe-buffer.ts";
+import { SyncClientError } from "./errors.ts";
+
+/** Where the client stands in a server's stream; outlives the connection. */
+export interface StreamPosition {
+  readonly epoch: string;
+  readonly sequence: number;
+}
+
+/** What outlives a session. */
+export interface SessionStream {
+  readonly buffer: DedupeBuffer;
+  readonly acks: AckTracker;
+  /** undefined until a snapshot is complete, and while one is under way. */
+  position: StreamPosition | undefined;
+}
+
+export interface SessionOptions {
+  readonly stream: SessionStream;
+  readonly syncer: SyncerType;
+  readonly hostname: string;
+  readonly info: string;
+  readonly clientId: string;
+  send(message: ClientMessage): void;
+  onWelcome(welcome: Welcome): void;
+  onSnapshotEnd(): void;
+  onPing(ping: Ping): void;
+}
+
+type Phase = "handshake" | "snapshot" | "streaming";
+
+/**
+ * The protocol as one connection sees it: holds every message to the order that it must come in and fills the buffer.
+ * Throws {@link SyncClientError}: PROTOCOL where the server broke the order, REJECTED and GOODBYE where it said so.
+ *
+ * ```
+ *  hello -> handshake --welcome snapshot--> snapshot --snapshot-end--> streaming
+ *               \------------welcome deltas------------------------------^  delta n+1.., status, ping
+ * ```
+ */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #stream: SessionStream;
+  #phase: Phase = "handshake";
+  #welcome: Welcome | undefined;
+  #snapshotKVs = 0;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#stream = options.stream;
+  }
+
+  /** Call once, when the connection is open. */
+  start(): void {
+    const { syncer, hostname, info, clientId } = this.#options;
+    const { position } = this.#stream;
+    const hello: Hello = { type: "hello", version: PROTOCOL_VERSION, hostname, syncer, info, clientId };
+    this.#options.send(position === undefined ? hello : { ...hello, resume: position });
+  }
+
+  onMessage(message: ServerMessage): void {
+    switch (message.type) {
+      case "welcome":
+        this.#expect("handshake", message);
+        this.#onWelcome(message);
+        return;
+      case "snapshot":
+        this.#expect("snapshot", message);
+        this.#onSnapshotChunk(message);
+        return;
+      case "snapshot-end":
+        this.#expect("snapshot", message);
+        this.#onSnapshotEnd(message);
+        return;
+      case "delta":
+        this.#expect("streaming", message);
+        this.#onDelta(message);
+        return;
+      case "status":
+        this.#expect("streaming", message);
+        this.#onStatus(message);
+        return;
+      case "ping":
+        if (this.#phase === "handshake") throw outOfOrder(message, this.#phase);
+        this.#options.send({ type: "pong", pingSentAtMs: message.sentAtMs });
+        this.#options.onPing(message);
+        return;
+      case "reject":
+        this.#expect("handshake", message);
+        throw ended("SYNC_CLIENT_REJECTED", "rejected this client", message);
+      default:
+        throw ended("SYNC_CLIENT_GOODBYE", "ended the stream", message);
+    }
+  }
+
+  #onWelcome(welcome: Welcome): void {
+    const { stream, syncer } = this.#options;
+    const { version, epoch, sequence } = welcome;
+    if (version < OLDEST_PROTOCOL_VERSION || version > PROTOCOL_VERSION)
+      throw broken(`Server speaks version ${version} of the protocol, not ${PROTOCOL_VERSION}`);
+    if (welcome.syncer !== syncer) throw broken(`Server serves ${welcome.syncer}, not ${syncer}`);
+    if (welcome.resume === "deltas") {
+      const { position } = stream;
+      if (position?.epoch !== epoch || position.sequence !== sequence)
+        throw broken(`Server resumes at ${sequence}, not at ${position?.sequence ?? "a snapshot"}`);
+      this.#phase = "streaming";
+    } else {
+      stream.position = undefined;
+      stream.buffer.startSnapshot();
+      this.#phase = "snapshot";
+    }
+    this.#welcome = welcome;
+    stream.acks.startEpoch(epoch);
+    this.#options.onWelcome(welcome);
+    // After a resume the server knows of no ack yet.
+    const { applied } = stream.acks;
+    if (applied !== undefined) this.#options.send({ type: "ack", sequence: applied });
+  }
+
+  #onSnapshotChunk(chunk: SnapshotChunk): void {
+    this.#snapshotKVs += chunk.kvs.length;
+    this.#stream.buffer.onKVs(chunk.kvs);
+  }
+
+  #onSnapshotEnd(end: SnapshotEnd): void {
+    if (end.count !== this.#snapshotKVs)
+      throw broken(`Server sent ${this.#snapshotKVs} KVs of a snapshot of ${end.count}`);
+    if (end.sequence !== this.#welcome?.sequence)
+      throw broken(`Server ends a snapshot of ${end.sequence}, begun as ${this.#welcome?.sequence ?? "none"}`);
+    this.#phase = "streaming";
+    this.#moveTo(end.sequence);
+    this.#options.onSnapshotEnd();
+  }
+
+  #onDelta(delta: Delta): void {
+    const at = this.#stream.position?.sequence;
+    if (delta.fromSequence !== at || delta.sequence < at)
+      throw broken(`Server sent the changes from ${delta.fromSequence} to ${delta.sequence} after ${at ?? "nothing"}`);
+    this.#stream.buffer.onKVs(delta.kvs);
+    this.#moveTo(delta.sequence);
+  }
+
+  #onStatus(status: Status): void {
+    const at = this.#stream.position?.sequence ?? 0;
+    if (status.sequence > at) throw broken(`Server sent the status of ${status.sequence} at ${at}`);
+    this.#stream.buffer.onStatus(status.status);
+  }
+
+  #moveTo(sequence: number): void {
+    const { stream } = this.#options;
+    stream.position = { epoch: this.#welcome?.epoch ?? "", sequence };
+    stream.buffer.onMark(stream.acks.mark(sequence));
+  }
+
+  #expect(phase: Phase, message: ServerMessage): void {
+    if (this.#phase !== phase) throw outOfOrder(message, this.#phase);
+  }
+}
+
+function outOfOrder(message: ServerMessage, phase: Phase): SyncClientError {
+  return broken(`Server sent ${message.type} during ${phase}`);
+}
+
+function broken(message: string): SyncClientError {
+  return new SyncClientError("SYNC_CLIENT_PROTOCOL", message);
+}
+
+function ended(
+  code: "SYNC_CLIENT_REJECTED" | "SYNC_CLIENT_GOODBYE",
+  what: string,
+  message: Reject | Goodbye,
+): SyncClientError {
+  const { type, retryAfterMs, peers } = message;
+  return new SyncClientError(code, `Server ${what} (${message.code}): ${message.reason}`, {
+    data: { [type]: message.code, retryAfterMs, peers },
+  });
+}
