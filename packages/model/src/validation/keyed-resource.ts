@@ -1,14 +1,35 @@
 import type { ResourceKind } from "../v1/key.ts";
-import { isObject } from "./field.ts";
+import { CALICO_V3, kindFacts } from "../v3/kind.ts";
+import { isAbsent, isObject } from "./field.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
+import { rulesOf } from "./resource-rules.ts";
 
-/** A resource that travels in its own shape. Its metadata must be there. */
-export function checkKeyedResource(issues: IssueList, _kind: ResourceKind, value: unknown): void {
+/**
+ * A resource that travels in its own shape, under a key that says its kind. It must have a name, and the content that
+ * the rules of its Calico kind ask for. Labels, annotations and the spelling of the name are not checked: a node or a
+ * service that somebody else let in must not vanish because of them.
+ */
+export function checkKeyedResource(issues: IssueList, kind: ResourceKind, value: unknown): void {
   if (!isObject(value)) {
     issues.add("", expectedBut("a resource", value));
     return;
   }
-  const { metadata } = value;
-  if (!isObject(metadata) || typeof metadata["name"] !== "string")
+  const { metadata, spec, status } = value;
+  if (!isObject(metadata) || typeof metadata["name"] !== "string") {
     issues.add("metadata.name", expectedBut("a name", isObject(metadata) ? metadata["name"] : undefined));
+    return;
+  }
+  for (const [name, part] of [
+    ["spec", spec],
+    ["status", status],
+  ] as const)
+    if (!isAbsent(part) && !isObject(part)) issues.add(name, expectedBut("an object", part));
+  const facts = kindFacts(CALICO_V3, kind);
+  if (facts === undefined) return;
+  rulesOf(facts).check?.(issues, {
+    resource: value,
+    metadata,
+    spec: isObject(spec) ? spec : {},
+    status: isObject(status) ? status : {},
+  });
 }

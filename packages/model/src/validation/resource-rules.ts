@@ -1,0 +1,166 @@
+import { CALICO_V3, type KindFacts } from "../v3/kind.ts";
+import type { Fields } from "./field.ts";
+import type { IssueList } from "./issue.ts";
+import { dnsLabelProblem, dnsSubdomainProblem, policyNameProblem, serviceNameProblem } from "./name.ts";
+import { checkBGPPeer, checkNodeStatus } from "./resource/bgp-peer.ts";
+import { CLUSTER_NETWORK_POLICY_FIELDS, checkClusterNetworkPolicy } from "./resource/cluster-network-policy.ts";
+import { checkFelixConfiguration } from "./resource/felix-configuration.ts";
+import { checkHostEndpoint, HOST_ENDPOINT_FIELDS } from "./resource/host-endpoint.ts";
+import { checkIPPool, IP_POOL_FIELDS } from "./resource/ip-pool.ts";
+import { checkEndpointSlice, checkKubernetesNode, checkPod, checkService } from "./resource/kubernetes-core.ts";
+import {
+  checkKubernetesPolicy,
+  KUBERNETES_POLICY_FIELDS,
+  STAGED_KUBERNETES_POLICY_FIELDS,
+} from "./resource/kubernetes-policy.ts";
+import { checkNode } from "./resource/node.ts";
+import {
+  checkGlobalNetworkPolicy,
+  checkNetworkPolicy,
+  checkStagedAction,
+  GLOBAL_NETWORK_POLICY_FIELDS,
+  NETWORK_POLICY_FIELDS,
+  STAGED_GLOBAL_NETWORK_POLICY_FIELDS,
+  STAGED_NETWORK_POLICY_FIELDS,
+} from "./resource/policy.ts";
+import {
+  checkClusterInformation,
+  checkNetworkSet,
+  checkProfile,
+  checkTier,
+  CLUSTER_INFORMATION_FIELDS,
+  NETWORK_SET_FIELDS,
+  PROFILE_FIELDS,
+  TIER_FIELDS,
+} from "./resource/policy-objects.ts";
+
+/** The parts of a resource; a part that is absent or of the wrong shape is empty. */
+export interface ResourceParts {
+  readonly resource: Fields;
+  readonly metadata: Fields;
+  readonly spec: Fields;
+  readonly status: Fields;
+}
+
+/** How one kind is checked beside its labels and annotations. */
+export interface ResourceRules {
+  readonly nameProblem: (name: unknown) => string | undefined;
+  /** The fields of the spec, where a field that is not among them is an issue. */
+  readonly specFields?: ReadonlySet<string>;
+  /** The check of the content. */
+  readonly check?: (issues: IssueList, parts: ResourceParts) => void;
+}
+
+const globalPolicyName = (name: unknown): string | undefined => policyNameProblem(name, false);
+const namespacedPolicyName = (name: unknown): string | undefined => policyNameProblem(name, true);
+
+const CALICO: Readonly<Record<string, ResourceRules>> = {
+  NetworkPolicy: {
+    nameProblem: namespacedPolicyName,
+    specFields: NETWORK_POLICY_FIELDS,
+    check: (issues, { spec }) => checkNetworkPolicy(issues, spec),
+  },
+  GlobalNetworkPolicy: {
+    nameProblem: globalPolicyName,
+    specFields: GLOBAL_NETWORK_POLICY_FIELDS,
+    check: (issues, { spec }) => checkGlobalNetworkPolicy(issues, spec),
+  },
+  StagedNetworkPolicy: {
+    nameProblem: namespacedPolicyName,
+    specFields: STAGED_NETWORK_POLICY_FIELDS,
+    check: (issues, { spec }) => {
+      checkStagedAction(issues, spec);
+      checkNetworkPolicy(issues, spec);
+    },
+  },
+  StagedGlobalNetworkPolicy: {
+    nameProblem: globalPolicyName,
+    specFields: STAGED_GLOBAL_NETWORK_POLICY_FIELDS,
+    check: (issues, { spec }) => {
+      checkStagedAction(issues, spec);
+      checkGlobalNetworkPolicy(issues, spec);
+    },
+  },
+  StagedKubernetesNetworkPolicy: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: STAGED_KUBERNETES_POLICY_FIELDS,
+    check: (issues, { spec }) => {
+      checkStagedAction(issues, spec);
+      checkKubernetesPolicy(issues, spec);
+    },
+  },
+  Tier: {
+    nameProblem: dnsLabelProblem,
+    specFields: TIER_FIELDS,
+    check: (issues, { spec, metadata }) => checkTier(issues, spec, metadata),
+  },
+  NetworkSet: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: NETWORK_SET_FIELDS,
+    check: (issues, { spec, metadata }) => checkNetworkSet(issues, spec, metadata),
+  },
+  GlobalNetworkSet: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: NETWORK_SET_FIELDS,
+    check: (issues, { spec, metadata }) => checkNetworkSet(issues, spec, metadata),
+  },
+  Profile: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: PROFILE_FIELDS,
+    check: (issues, { spec }) => checkProfile(issues, spec),
+  },
+  IPPool: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: IP_POOL_FIELDS,
+    check: (issues, { spec }) => checkIPPool(issues, spec),
+  },
+  HostEndpoint: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: HOST_ENDPOINT_FIELDS,
+    check: (issues, { spec }) => checkHostEndpoint(issues, spec),
+  },
+  ClusterInformation: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: CLUSTER_INFORMATION_FIELDS,
+    check: (issues, { spec }) => checkClusterInformation(issues, spec),
+  },
+  FelixConfiguration: {
+    nameProblem: dnsSubdomainProblem,
+    check: (issues, { spec, metadata }) => checkFelixConfiguration(issues, spec, metadata),
+  },
+  Node: { nameProblem: dnsSubdomainProblem, check: (issues, { spec, status }) => checkNode(issues, spec, status) },
+  BGPPeer: { nameProblem: dnsSubdomainProblem, check: (issues, { spec }) => checkBGPPeer(issues, spec) },
+  CalicoNodeStatus: { nameProblem: dnsSubdomainProblem, check: (issues, { spec }) => checkNodeStatus(issues, spec) },
+};
+
+const KUBERNETES: Readonly<Record<string, ResourceRules>> = {
+  NetworkPolicy: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: KUBERNETES_POLICY_FIELDS,
+    check: (issues, { spec }) => checkKubernetesPolicy(issues, spec),
+  },
+  ClusterNetworkPolicy: {
+    nameProblem: dnsSubdomainProblem,
+    specFields: CLUSTER_NETWORK_POLICY_FIELDS,
+    check: (issues, { spec }) => checkClusterNetworkPolicy(issues, spec),
+  },
+  Namespace: { nameProblem: dnsLabelProblem },
+  Node: {
+    nameProblem: dnsSubdomainProblem,
+    check: (issues, { spec, status }) => checkKubernetesNode(issues, spec, status),
+  },
+  Pod: { nameProblem: dnsSubdomainProblem, check: (issues, { spec, status }) => checkPod(issues, spec, status) },
+  Service: { nameProblem: serviceNameProblem, check: (issues, { spec }) => checkService(issues, spec) },
+  EndpointSlice: {
+    nameProblem: dnsSubdomainProblem,
+    check: (issues, { resource }) => checkEndpointSlice(issues, resource),
+  },
+};
+
+/** Kinds that pass through unread: only their metadata is checked. */
+const METADATA_ONLY: ResourceRules = { nameProblem: dnsSubdomainProblem };
+
+/** The rules of a kind. */
+export function rulesOf(facts: KindFacts): ResourceRules {
+  return (facts.apiVersion === CALICO_V3 ? CALICO : KUBERNETES)[facts.kind] ?? METADATA_ONLY;
+}

@@ -1,0 +1,75 @@
+import {
+  type Fields,
+  isAbsent,
+  readBoolean,
+  readList,
+  readNumber,
+  readObject,
+  readString,
+  readWord,
+} from "../field.ts";
+import { expectedBut, type IssueList } from "../issue.ts";
+import { labelKeyProblem, labelValueProblem } from "../name.ts";
+import { netProblem } from "../net.ts";
+import { checkRule } from "./rule.ts";
+
+export const TIER_FIELDS: ReadonlySet<string> = new Set(["order", "defaultAction"]);
+export const NETWORK_SET_FIELDS: ReadonlySet<string> = new Set(["nets"]);
+export const PROFILE_FIELDS: ReadonlySet<string> = new Set(["ingress", "egress", "labelsToApply"]);
+export const CLUSTER_INFORMATION_FIELDS: ReadonlySet<string> = new Set([
+  "clusterGUID",
+  "clusterType",
+  "calicoVersion",
+  "datastoreReady",
+  "variant",
+]);
+
+/** The tiers that always exist, with the values that they must have. */
+const FIXED_TIERS: ReadonlyMap<unknown, { readonly order: number; readonly defaultAction: string }> = new Map([
+  ["default", { order: 1_000_000, defaultAction: "Deny" }],
+  ["kube-admin", { order: 1000, defaultAction: "Pass" }],
+  ["kube-baseline", { order: 10_000_000, defaultAction: "Pass" }],
+]);
+
+export function checkTier(issues: IssueList, spec: Fields, metadata: Fields): void {
+  const order = readNumber(issues, "spec.order", spec["order"]);
+  const action = readWord(issues, "spec.defaultAction", spec["defaultAction"], ["Deny", "Pass"]);
+  const fixed = FIXED_TIERS.get(metadata["name"]);
+  if (fixed === undefined) return;
+  const which = `of tier "${String(metadata["name"])}"`;
+  if (order !== undefined && order !== fixed.order)
+    issues.add("spec.order", expectedBut(`the fixed order ${fixed.order} ${which}`, order));
+  if (action !== undefined && action !== fixed.defaultAction)
+    issues.add("spec.defaultAction", expectedBut(`the fixed action ${fixed.defaultAction} ${which}`, action));
+}
+
+/** Namespaced and global sets. The namespace label is set for a set, never by it. */
+export function checkNetworkSet(issues: IssueList, spec: Fields, metadata: Fields): void {
+  for (const [i, net] of readList(issues, "spec.nets", spec["nets"]).entries())
+    issues.check(`spec.nets[${i}]`, netProblem(net));
+  const { labels } = metadata;
+  if (typeof labels === "object" && labels !== null && "projectcalico.org/namespace" in labels)
+    issues.add("metadata.labels[projectcalico.org/namespace]", "May not be set by hand");
+}
+
+export function checkProfile(issues: IssueList, spec: Fields): void {
+  for (const direction of ["ingress", "egress"] as const) {
+    for (const [i, rule] of readList(issues, `spec.${direction}`, spec[direction]).entries())
+      checkRule(issues, `spec.${direction}[${i}]`, rule, { direction, namespaced: false });
+  }
+  checkAppliedLabels(issues, spec["labelsToApply"]);
+}
+
+/** The labels of a namespace or a service account carry a prefix that does not count towards their length. */
+function checkAppliedLabels(issues: IssueList, labels: unknown): void {
+  for (const [key, value] of Object.entries(readObject(issues, "spec.labelsToApply", labels) ?? {})) {
+    const problem = labelKeyProblem(key.replace(/^pc(?:ns|sa)\./, "")) ?? labelValueProblem(value);
+    issues.check(`spec.labelsToApply[${key}]`, problem);
+  }
+}
+
+export function checkClusterInformation(issues: IssueList, spec: Fields): void {
+  for (const name of ["clusterGUID", "clusterType", "calicoVersion", "variant"])
+    readString(issues, `spec.${name}`, spec[name]);
+  if (!isAbsent(spec["datastoreReady"])) readBoolean(issues, "spec.datastoreReady", spec["datastoreReady"]);
+}
