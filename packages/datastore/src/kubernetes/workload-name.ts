@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { DatastoreError } from "../errors.ts";
+
+/** The four parts of the name of a workload endpoint. */
+export interface WorkloadName {
+  readonly node: string;
+  readonly orchestrator: string;
+  /** The pod, for Kubernetes. */
+  readonly workload: string;
+  readonly endpoint: string;
+}
+
+function escaped(part: string, what: string): string {
+  if (part === "" || part.startsWith("-") || part.endsWith("-")) {
+    throw new DatastoreError(`The ${what} of a workload endpoint must not be empty or begin or end with "-"`, {
+      code: "DATASTORE_MALFORMED",
+      data: { [what]: part },
+    });
+  }
+  return part.replaceAll("-", "--");
+}
+
+/**
+ * `node--1-k8s-pod--name-eth0`: each part with its dashes doubled.
+ *
+ * @throws DatastoreError DATASTORE_MALFORMED, naming the part.
+ */
+export function formatWorkloadName({ node, orchestrator, workload, endpoint }: WorkloadName): string {
+  return [
+    escaped(node, "node"),
+    escaped(orchestrator, "orchestrator"),
+    escaped(workload, orchestrator === "k8s" ? "pod" : "workload"),
+    escaped(endpoint, "endpoint"),
+  ].join("-");
+}
+
+/** How the names of all endpoints begin that have these first parts: each part, and a dash after it. */
+export function formatWorkloadPrefix({ node, orchestrator, workload }: Partial<WorkloadName>): string {
+  let prefix = "";
+  for (const [what, part] of Object.entries({ node, orchestrator, workload })) {
+    if (part === undefined || part === "") break;
+    prefix += `${escaped(part, what)}-`;
+  }
+  return prefix;
+}
+
+/**
+ * The parts of a name, or undefined if it has not exactly four. The endpoint may be empty: that is how the names of all
+ * endpoints of one pod begin.
+ */
+export function parseWorkloadName(name: string): WorkloadName | undefined {
+  // A lone dash separates, "--" stands for "-"; no part begins or ends with a dash, so this reads from the left.
+  const parts: string[] = [];
+  let part = "";
+  for (let i = 0; i < name.length; i++) {
+    if (name[i] !== "-") part += name[i];
+    else if (name[i + 1] === "-") {
+      part += "-";
+      i++;
+    } else {
+      parts.push(part);
+      part = "";
+    }
+  }
+  parts.push(part);
+  const [node = "", orchestrator = "", workload = "", endpoint = ""] = parts;
+  if (parts.length !== 4 || node === "" || orchestrator === "" || workload === "") return undefined;
+  return { node, orchestrator, workload, endpoint };
+}
+
+/**
+ * The host side interface of a pod: `cali` and 11 hex digits of the SHA-1 of `namespace.pod`.
+ *
+ * @param prefixes Comma-separated, the first counts (FELIX_INTERFACEPREFIX). Default "cali".
+ */
+export function workloadInterfaceName(namespace: string, pod: string, prefixes = "cali"): string {
+  const prefix = prefixes.split(",")[0]?.trim() || "cali";
+  const hash = createHash("sha1").update(`${namespace}.${pod}`).digest("hex");
+  return prefix + hash.slice(0, 11);
+}

@@ -1,0 +1,102 @@
+import { isObject, type Key, type ResourceKind, type Value } from "@bulrush/model";
+import type { ItemIssue } from "../../driver/item-issue.ts";
+import { errorAt } from "../issue.ts";
+import { processed, type ProcessedKV, type ProcessorInput, type UpdateProcessor } from "../processor.ts";
+import { parameterName } from "./field-name.ts";
+import { fieldText } from "./field-value.ts";
+
+const ANNOTATION_PREFIX = "config.projectcalico.org/";
+
+interface ConfigKind {
+  /** Fields that make no parameter. */
+  readonly skip: ReadonlySet<string>;
+  /** Annotations override fields and add parameters. */
+  readonly readsAnnotations: boolean;
+  /** What becomes of a resource that is neither `default` nor `node.<host>`. */
+  readonly rest: ResourceKind | undefined;
+  /** Fields whose key is not a parameter's. */
+  readonly special?: (field: string, value: unknown, host: string | undefined) => ProcessedKV | "none" | undefined;
+}
+
+/** FelixConfiguration: `default` gives global parameters, `node.<host>` those of a host, others travel as they are. */
+export function felixConfigurationProcessor(): UpdateProcessor {
+  return configProcessor({ skip: new Set(["nodeSelector"]), readsAnnotations: true, rest: "FelixConfiguration" });
+}
+
+/** ClusterInformation: four parameters and the flag that says whether the datastore is open for use. */
+export function clusterInformationProcessor(): UpdateProcessor {
+  return configProcessor({
+    skip: new Set(),
+    readsAnnotations: false,
+    rest: undefined,
+    special: (field, value, host) => {
+      if (field !== "datastoreReady") return undefined;
+      if (host !== undefined) return "none";
+      return { key: { type: "ReadyFlag" }, value: typeof value === "boolean" ? value : undefined };
+    },
+  });
+}
+
+/**
+ * Each field is one key. What a resource set before and sets no more is sent as unset; after a resync the watcher
+ * cache makes up those deletes, so the memory starts empty then.
+ */
+function configProcessor(kind: ConfigKind): UpdateProcessor {
+  const sent = new Map<string, ReadonlyMap<string, Key>>();
+  return {
+    onSyncerStarting: () => sent.clear(),
+    process(input) {
+      const { item, value, issues = [] } = input;
+      const host = item.name.startsWith("node.") ? item.name.slice("node.".length) : undefined;
+      if (item.name !== "default" && host === undefined) {
+        if (kind.rest === undefined) return processed([], issues);
+        const key: Key = { type: "Resource", kind: kind.rest, namespace: "", name: item.name };
+        return processed([{ key, value }], issues);
+      }
+      const found: ItemIssue[] = [...issues];
+      const outputs = new Map<string, ProcessedKV>();
+      for (const [name, key] of sent.get(item.name) ?? []) outputs.set(name, { key, value: undefined });
+      for (const [name, output] of fieldsOf(kind, input, host, found)) outputs.set(name, output);
+      const alive = [...outputs].filter(([, output]) => output.value !== undefined);
+      sent.set(item.name, new Map(alive.map(([name, output]) => [name, output.key])));
+      if (value === undefined) sent.delete(item.name);
+      return processed([...outputs.values()], found);
+    },
+  };
+}
+
+function fieldsOf(
+  kind: ConfigKind,
+  { value }: ProcessorInput,
+  host: string | undefined,
+  issues: ItemIssue[],
+): Map<string, ProcessedKV> {
+  const out = new Map<string, ProcessedKV>();
+  const set = (name: string, text: Value | undefined): void => {
+    const key: Key = host === undefined ? { type: "GlobalConfig", name } : { type: "HostConfig", hostname: host, name };
+    out.set(name, { key, value: text });
+  };
+  for (const [field, raw] of Object.entries(isObject(value?.spec) ? value.spec : {})) {
+    if (kind.skip.has(field)) continue;
+    const special = kind.special?.(field, raw, host);
+    if (special === "none") continue;
+    if (special !== undefined) {
+      out.set(field, special);
+      continue;
+    }
+    const name = fieldName(kind, field);
+    const text = fieldText(field, raw);
+    if (text === undefined) issues.push(errorAt(`spec.${field}`, `Not usable: ${JSON.stringify(raw).slice(0, 60)}`));
+    set(name, text ?? undefined);
+  }
+  if (!kind.readsAnnotations) return out;
+  for (const [annotation, text] of Object.entries(value?.metadata.annotations ?? {})) {
+    if (annotation.startsWith(ANNOTATION_PREFIX) && text !== "") set(annotation.slice(ANNOTATION_PREFIX.length), text);
+  }
+  return out;
+}
+
+function fieldName(kind: ConfigKind, field: string): string {
+  if (kind.readsAnnotations) return parameterName(field);
+  return field === "clusterGUID" ? "ClusterGUID" : field.slice(0, 1).toUpperCase() + field.slice(1);
+}

@@ -1,0 +1,110 @@
+import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
+import { type Block, isObject, type JsonObject, type Resource, type Wireguard } from "@bulrush/model";
+import type { ItemIssue } from "../driver/item-issue.ts";
+import { errorAt, warningAt } from "./issue.ts";
+import { processed, type ProcessedKV, type UpdateProcessor } from "./processor.ts";
+
+export interface NodeProcessorOptions {
+  /** IPAM blocks come from the pod CIDRs of nodes. */
+  readonly usePodCIDR: boolean;
+}
+
+type Reader = (value: unknown) => string | undefined;
+
+const address: Reader = (value) => {
+  const parsed = typeof value === "string" ? parseAddress(value) : undefined;
+  return parsed === undefined ? undefined : formatAddress(parsed);
+};
+
+const mac: Reader = (value) =>
+  typeof value === "string" && /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i.test(value) ? value : undefined;
+
+/** HostConfig name, where it stands in the spec, and how it is read. */
+const HOST_CONFIG: readonly (readonly [name: string, path: readonly string[], read: Reader])[] = [
+  ["IpInIpTunnelAddr", ["bgp", "ipv4IPIPTunnelAddr"], address],
+  ["IPv4VXLANTunnelAddr", ["ipv4VXLANTunnelAddr"], address],
+  ["VXLANTunnelMACAddr", ["vxlanTunnelMACAddr"], mac],
+  ["IPv6VXLANTunnelAddr", ["ipv6VXLANTunnelAddr"], address],
+  ["VXLANTunnelMACAddrV6", ["vxlanTunnelMACAddrV6"], mac],
+];
+
+/** A Curve25519 public key in base64: 32 bytes. */
+const WIREGUARD_KEY = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
+
+/** Nodes: five host settings, the WireGuard facts, the node itself, and its pod CIDRs as blocks if asked for. */
+export function nodeProcessor({ usePodCIDR }: NodeProcessorOptions): UpdateProcessor {
+  // Kept across resyncs: what is not in a node's list any more must be deleted even if the change was missed.
+  const blocksOf = new Map<string, ReadonlySet<string>>();
+  return {
+    onSyncerStarting: () => undefined,
+    process({ item, value, issues = [] }) {
+      const found: ItemIssue[] = [...issues];
+      const hostname = item.name;
+      const outputs: ProcessedKV[] = hostConfigs(hostname, value, found);
+      outputs.push({ key: { type: "Wireguard", hostname }, value: wireguardOf(value, found) });
+      outputs.push({ key: { type: "Resource", kind: "Node", namespace: "", name: hostname }, value });
+      if (usePodCIDR) {
+        const now = podCidrsOf(value, found);
+        for (const cidr of blocksOf.get(hostname) ?? []) {
+          if (!now.has(cidr)) outputs.push({ key: { type: "Block", cidr }, value: undefined });
+        }
+        for (const cidr of now) outputs.push({ key: { type: "Block", cidr }, value: blockOf(cidr, hostname) });
+        if (now.size > 0) blocksOf.set(hostname, now);
+        else blocksOf.delete(hostname);
+      }
+      return processed(outputs, found);
+    },
+  };
+}
+
+function objectAt(value: unknown, field: string): JsonObject {
+  const found = isObject(value) ? value[field] : undefined;
+  return isObject(found) ? found : {};
+}
+
+function hostConfigs(hostname: string, node: Resource | undefined, issues: ItemIssue[]): ProcessedKV[] {
+  return HOST_CONFIG.map(([name, path, read]) => {
+    const raw = path.reduce<unknown>((at, field) => (isObject(at) ? at[field] : undefined), node?.spec);
+    let value: string | undefined;
+    if (raw !== undefined && raw !== null && raw !== "") {
+      value = read(raw);
+      if (value === undefined)
+        issues.push(errorAt(["spec", ...path].join("."), `Not usable: ${JSON.stringify(raw)}; left out`));
+    }
+    return { key: { type: "HostConfig", hostname, name }, value };
+  });
+}
+
+function wireguardOf(node: Resource | undefined, issues: ItemIssue[]): Wireguard | undefined {
+  const spec = objectAt(node?.spec, "wireguard");
+  const status = isObject(node?.status) ? node.status : {};
+  const out: Record<string, string> = {};
+  const take = (to: keyof Wireguard, field: string, value: string | undefined, raw: unknown): void => {
+    if (value !== undefined) out[to] = value;
+    else if (raw !== undefined && raw !== null && raw !== "")
+      issues.push(errorAt(field, `Not usable: ${JSON.stringify(raw)}; left out`));
+  };
+  const key: Reader = (value) => (typeof value === "string" && WIREGUARD_KEY.test(value) ? value : undefined);
+  const { interfaceIPv4Address: v4, interfaceIPv6Address: v6 } = spec;
+  const { wireguardPublicKey: key4, wireguardPublicKeyV6: key6 } = status;
+  take("interfaceIPv4Addr", "spec.wireguard.interfaceIPv4Address", address(v4), v4);
+  take("publicKey", "status.wireguardPublicKey", key(key4), key4);
+  take("interfaceIPv6Addr", "spec.wireguard.interfaceIPv6Address", address(v6), v6);
+  take("publicKeyV6", "status.wireguardPublicKeyV6", key(key6), key6);
+  return Object.keys(out).length > 0 ? out : undefined;
+}
+
+function podCidrsOf(node: Resource | undefined, issues: ItemIssue[]): ReadonlySet<string> {
+  const cidrs = isObject(node?.status) ? node.status["podCIDRs"] : undefined;
+  const out = new Set<string>();
+  for (const [i, text] of (Array.isArray(cidrs) ? (cidrs as unknown[]) : []).entries()) {
+    const cidr = typeof text === "string" ? canonicalCidr(text) : undefined;
+    if (cidr === undefined) issues.push(warningAt(`status.podCIDRs[${i}]`, "Expected a CIDR; left out"));
+    else out.add(cidr);
+  }
+  return out;
+}
+
+function blockOf(cidr: string, hostname: string): Block {
+  return { cidr, affinity: `host:${hostname}`, allocations: [], unallocated: [], attributes: [] };
+}
