@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { after, test } from "node:test";
+import { connect as tlsConnect } from "node:tls";
+import { systemClock } from "@bulrush/base";
+import { encodeMessage, frameMessage, type IdentityRule, SYNC_SUBPROTOCOL } from "@bulrush/proto";
+import { createMetrics, type MemoryLogger, memoryLogger, type Metrics } from "@bulrush/service";
+import { SnapshotCache } from "../cache/snapshot-cache.ts";
+import { settingUpdate } from "../testing/updates.ts";
+import { certificateFile, clientTls, dial, testHello } from "../testing/websocket-client.ts";
+import { SyncListener } from "./listener.ts";
+import { createServerMetrics } from "./server-metrics.ts";
+import { DEFAULT_SERVER_SETTINGS, type SyncServerSettings } from "./settings.ts";
+import { SyncServer } from "./sync-server.ts";
+
+const URI = "spiffe://cluster/typha-client";
+
+interface Served {
+  readonly port: number;
+  readonly listener: SyncListener;
+  readonly server: SyncServer;
+  readonly cache: SnapshotCache;
+  readonly logger: MemoryLogger;
+  readonly metrics: Metrics;
+}
+
+const running: Served[] = [];
+after(() => {
+  for (const { listener, server } of running) {
+    listener.close();
+    server.close();
+  }
+});
+
+async function serve(rule: IdentityRule | undefined, settings: Partial<SyncServerSettings> = {}): Promise<Served> {
+  const clock = systemClock();
+  const logger = memoryLogger();
+  const registry = createMetrics();
+  const metrics = createServerMetrics(registry);
+  const cache = new SnapshotCache({
+    syncer: "felix",
+    epoch: "e",
+    nowMs: clock.nowMs(),
+    encodeFrame: frameMessage,
+    yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
+  });
+  const all = { ...DEFAULT_SERVER_SETTINGS, ...settings };
+  const server = new SyncServer({
+    settings: all,
+    streams: [{ cache, upstreamAgeMs: () => 0 }],
+    clock,
+    random: Math.random,
+    defer: setImmediate,
+    logger,
+    metrics,
+  });
+  const listener = new SyncListener({
+    host: "127.0.0.1",
+    port: 0,
+    tls:
+      rule === undefined
+        ? undefined
+        : {
+            keyFile: certificateFile("server.key"),
+            certFile: certificateFile("server.crt"),
+            caFile: certificateFile("ca.crt"),
+            clientRule: rule,
+          },
+    handshakeTimeoutMs: all.handshakeTimeoutMs,
+    clock,
+    random: Math.random,
+    logger,
+    log: server.log,
+    metrics,
+    onAccepted: (transport, deadlineMs) => server.accept(transport, deadlineMs),
+    onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
+  });
+  const { port } = await listener.listening;
+  const served: Served = { port, listener, server, cache, logger, metrics: registry };
+  running.push(served);
+  return served;
+}
+
+function warnings(logger: MemoryLogger): string[] {
+  return logger.records
+    .filter(({ level }) => level === "warn")
+    .map(({ message, fields }) => `${message}: ${String(fields["reason"])}`);
+}
+
+test("SyncListener serves a plain client a snapshot and the deltas after it", async () => {
+  const { port, cache } = await serve(undefined);
+  cache.publish({ updates: [settingUpdate("x=1@1")], status: "in-sync", nowMs: 1 });
+  const client = dial(port, undefined, testHello("a"));
+  await client.next("status");
+  assert.equal(client.socket.protocol, SYNC_SUBPROTOCOL);
+  assert.equal(client.socket.extensions, "", "permessage-deflate stays off");
+  cache.publish({ updates: [settingUpdate("x=2@2")], nowMs: 2 });
+  await client.next("delta");
+  assert.deepEqual(
+    client.messages.map((message) => message.type),
+    ["welcome", "snapshot", "snapshot-end", "status", "delta"],
+  );
+  client.socket.close();
+  await client.closed;
+});
+
+const CN_RULE: IdentityRule = { commonName: "typha-client" };
+const URI_RULE: IdentityRule = { uri: URI };
+const EITHER_RULE: IdentityRule = { commonName: "typha-client", uri: URI };
+
+/** Reject reason of each certificate under each rule; "": let in. */
+const MATRIX: readonly [certificate: string, cn: RegExp | "", uri: RegExp | "", either: RegExp | ""][] = [
+  ["client-cn", "", /has no URI, required is "spiffe:/, ""],
+  ["client-uri", /has no common name, required is "typha-client"/, "", ""],
+  ["client-both", "", "", ""],
+  [
+    "client-bad",
+    /common name "someone", required is "typha-client"/,
+    /URI "spiffe:\/\/cluster\/someone", required is/,
+    /common name "someone" and URI .*, required is common name "typha-client" or URI/,
+  ],
+  ["client-untrusted", /does not chain to our CA/, /does not chain to our CA/, /does not chain to our CA/],
+  ["client-expired", /has expired: it was valid until Feb {2}1 .* 2020/, /has expired/, /has expired/],
+  ["none", /No client certificate/, /No client certificate/, /No client certificate/],
+];
+
+for (const [index, [name, rule]] of (
+  [
+    ["a common name", CN_RULE],
+    ["a URI", URI_RULE],
+    ["either", EITHER_RULE],
+  ] as const
+).entries()) {
+  test(`SyncListener lets in who has a certificate that fits, with ${name} required, and tells the others why not`, async () => {
+    const { port, logger } = await serve(rule);
+    for (const [certificate, ...wants] of MATRIX) {
+      const want = wants[index] ?? "";
+      for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+        const tls = clientTls(certificate === "none" ? undefined : certificate);
+        const client = dial(port, { ...tls, maxVersion }, testHello(certificate));
+        if (want === "") {
+          assert.equal((await client.next("welcome")).syncer, "felix", certificate);
+          client.socket.terminate();
+          continue;
+        }
+        const reject = await client.next("reject");
+        assert.equal(reject.code, "identity");
+        assert.match(reject.reason, want);
+        assert.ok(reject.retryAfterMs > 0);
+        assert.deepEqual(client.messages.length, 1, "nothing but the reject");
+        await client.closed;
+        const record = logger.records.findLast(({ level }) => level === "warn");
+        assert.match(String(record?.fields["reason"]), want);
+        assert.match(String(record?.fields["peer"]), /^127\.0\.0\.1:\d+$/);
+      }
+    }
+  });
+}
+
+test("SyncListener refuses TLS 1.1, plain clients and rubbish on a TLS port, and names the peer", async () => {
+  const { port, logger } = await serve(CN_RULE);
+  const old = dial(port, { ...clientTls("client-cn"), minVersion: "TLSv1", maxVersion: "TLSv1.1" }, testHello("old"));
+  assert.ok((await old.closed).error !== undefined);
+  const plain = dial(port, undefined, testHello("plain"));
+  assert.ok((await plain.closed).error !== undefined);
+  const noise = connect(port, "127.0.0.1");
+  noise.end("garbage garbage garbage");
+  await once(noise.resume(), "close");
+  const lines = logger.records.filter(({ message }) => message === "TLS handshake failed");
+  assert.equal(lines.length, 3, warnings(logger).join("\n"));
+  for (const { fields } of lines) assert.match(String(fields["peer"]), /^127\.0\.0\.1:\d+$/);
+});
+
+test("SyncListener cuts a half-open handshake, one without a request and one without a hello, others connect meanwhile", async () => {
+  const { port, logger } = await serve(CN_RULE, { handshakeTimeoutMs: 300 });
+  const startMs = performance.now();
+  const silent = connect(port, "127.0.0.1");
+  const secured = tlsConnect({ port, host: "127.0.0.1", ...clientTls("client-cn") });
+  const upgraded = dial(port, clientTls("client-cn"));
+  const good = dial(port, clientTls("client-cn"), testHello("good"));
+  await good.next("welcome");
+  assert.ok(performance.now() - startMs < 290, "a stalled peer blocks nobody");
+  secured.on("error", () => {});
+  await Promise.all([once(silent.resume(), "close"), once(secured.resume(), "close"), upgraded.closed]);
+  assert.ok(performance.now() - startMs > 290, "nobody is cut early");
+  assert.equal(upgraded.messages[0]?.type, "reject");
+  assert.equal((await upgraded.next("reject")).code, "handshake-timeout");
+  assert.equal(logger.records.filter(({ message }) => message === "Handshake took too long").length, 2);
+  assert.equal(good.socket.readyState, good.socket.OPEN);
+});
+
+test("SyncListener answers a wrong request with an HTTP error and the reason", async () => {
+  const { port } = await serve(undefined);
+  const socket = connect(port, "127.0.0.1");
+  socket.write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  assert.match(await readAll(socket), /^HTTP\/1\.1 404 Not Found\r\n[^]*nothing here but \/v1\/sync/);
+});
+
+test("SyncListener says goodbye to a client that sends a message over its bound, and others go on", async () => {
+  const { port, cache } = await serve(undefined);
+  const bad = dial(port, undefined, testHello("bad"));
+  const good = dial(port, undefined, testHello("good"));
+  await Promise.all([bad.next("status"), good.next("status")]);
+  bad.socket.send(Buffer.alloc(20 * 1024));
+  assert.equal((await bad.next("goodbye")).code, "message-too-big");
+  assert.equal((await bad.closed).code, 1009);
+  cache.publish({ updates: [settingUpdate("x=1@1")], nowMs: 1 });
+  await good.next("delta");
+});
+
+test("SyncListener rejects an oversized first message before reading it", async () => {
+  const { port } = await serve(undefined);
+  const client = dial(port, undefined);
+  await once(client.socket, "open");
+  client.socket.send(Buffer.alloc(1024 * 1024));
+  assert.equal((await client.next("reject")).code, "message-too-big");
+});
+
+test("SyncListener says goodbye when the websocket frames are broken", async () => {
+  const { port } = await serve(undefined);
+  const client = dial(port, undefined, testHello("a"));
+  await client.next("status");
+  const { _socket: raw } = client.socket as unknown as { _socket: Socket };
+  // Not masked, which RFC 6455 section 5.1 forbids to clients.
+  raw.write(Buffer.from([0x82, 0x01, 0x00]));
+  assert.equal((await client.next("goodbye")).code, "bad-message");
+  await client.closed;
+});
+
+test("SyncListener takes a message that comes in fragments, and hello bytes right behind the request", async () => {
+  const { port } = await serve(undefined);
+  const client = dial(port, undefined);
+  await once(client.socket, "open");
+  const hello = encodeMessage(testHello("fragments"));
+  client.socket.send(hello.subarray(0, 10), { fin: false });
+  client.socket.send(hello.subarray(10), { fin: true });
+  assert.equal((await client.next("welcome")).resume, "snapshot");
+});
+
+test("SyncListener reports what keeps it from listening and goes on trying", async () => {
+  const first = await serve(undefined);
+  const logger = memoryLogger();
+  const clock = systemClock();
+  const metrics = createMetrics();
+  const second = new SyncListener({
+    host: "127.0.0.1",
+    port: first.port,
+    tls: undefined,
+    handshakeTimeoutMs: 1000,
+    clock,
+    random: () => 0.9,
+    logger,
+    log: first.server.log,
+    metrics: createServerMetrics(metrics),
+    onAccepted: () => {},
+    onRefused: () => {},
+  });
+  while (!second.problem()?.includes("EADDRINUSE")) await new Promise((resolve) => setImmediate(resolve));
+  first.listener.close();
+  const { port } = await second.listening;
+  assert.equal(port, first.port);
+  assert.equal(second.problem(), undefined);
+  assert.match(await metrics.text(), /bulrush_typha_accept_errors [1-9]/);
+  second.close();
+});
+
+test("SyncListener names the file that TLS cannot be set up from", async () => {
+  const { server } = await serve(undefined);
+  const listener = new SyncListener({
+    host: "127.0.0.1",
+    port: 0,
+    tls: {
+      keyFile: certificateFile("client-cn.key"),
+      certFile: certificateFile("server.crt"),
+      caFile: certificateFile("ca.crt"),
+      clientRule: CN_RULE,
+    },
+    handshakeTimeoutMs: 1000,
+    clock: systemClock(),
+    random: Math.random,
+    logger: memoryLogger(),
+    log: server.log,
+    metrics: createServerMetrics(createMetrics()),
+    onAccepted: () => {},
+    onRefused: () => {},
+  });
+  assert.match(listener.problem() ?? "", /The key in .*client-cn\.key is not that of the certificate in .*server\.crt/);
+  listener.close();
+});
+
+test("SyncListener counts open connections down to zero", async () => {
+  const { port, metrics } = await serve(CN_RULE);
+  const client = dial(port, clientTls("client-cn"), testHello("a"));
+  await client.next("status");
+  assert.match(await metrics.text(), /^typha_connections_active 1$/m);
+  client.socket.close();
+  await client.closed;
+  while (!/^typha_connections_active 0$/m.test(await metrics.text()))
+    await new Promise((resolve) => setImmediate(resolve));
+  assert.match(await metrics.text(), /^typha_connections_accepted 1$/m);
+  assert.match(await metrics.text(), /^typha_connections_streaming\{syncer="felix"\} 0$/m);
+});
+
+async function readAll(socket: Socket): Promise<string> {
+  let text = "";
+  for await (const chunk of socket) text += String(chunk);
+  return text;
+}

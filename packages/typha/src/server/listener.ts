@@ -1,0 +1,226 @@
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { Backoff, type CancelTimer, type Clock, messageOf } from "@bulrush/base";
+import type { Logger } from "@bulrush/service";
+import { clientCertificateProblem } from "./client-identity.ts";
+import type { LimitedLog } from "./limited-log.ts";
+import { peerName } from "./peer-name.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+import { readTlsMaterial, type SyncTlsSettings, type TlsMaterial, tlsServerOptions } from "./tls-material.ts";
+import type { Transport } from "./transport.ts";
+import { receiveUpgrade } from "./upgrade.ts";
+import { createWebsocketUpgrader, type WebsocketUpgrader } from "./websocket-transport.ts";
+
+export interface ListenerOptions {
+  /** Empty: all addresses. */
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Undefined: plain TCP. */
+  readonly tls: SyncTlsSettings | undefined;
+  /** TLS, upgrade and hello together. */
+  readonly handshakeTimeoutMs: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly log: LimitedLog;
+  readonly metrics: ServerMetrics;
+  /** A peer that may come in. The hello must come before `deadlineMs` (monotonic). */
+  readonly onAccepted: (transport: Transport, deadlineMs: number) => void;
+  /** A peer that may not, and can be told why. */
+  readonly onRefused: (transport: Transport, reason: string) => void;
+}
+
+export interface Listener {
+  /** Resolves at the first successful listen. Never rejects. */
+  readonly listening: Promise<AddressInfo>;
+  /** Why nobody can connect at the moment, in words; undefined when all is well. */
+  problem(): string | undefined;
+  /** End of the server certificate's life, Unix ms; undefined without TLS. */
+  certificateExpiresAtMs(): number | undefined;
+  /** Takes nobody new. Open connections stay. */
+  close(): void;
+}
+
+/** A connection between accept and upgrade. */
+interface Handshake {
+  readonly deadlineMs: number;
+  readonly cancelTimeout: CancelTimer;
+}
+
+/**
+ * Accepts connections on the sync port and brings them through TLS and the upgrade.
+ *
+ * ```
+ *  starting --listen--> listening --accept or listen error--> waiting --back-off--> starting
+ *
+ *  accept -> [TLS] -> certificate looked at -> HTTP head -> websocket --good--> onAccepted
+ *     |  within handshakeTimeoutMs, else cut                       \---bad certificate--> onRefused
+ * ```
+ * An error of the listening socket (no file descriptors, no memory) closes it for a moment and opens it anew: streams
+ * go on, newcomers are refused by the kernel at once and try elsewhere, and the loop does not spin.
+ *
+ * Invariant: `#handshakes` has an entry for each connection that is not handed over yet, by its peer's name.
+ */
+export class SyncListener implements Listener {
+  readonly listening: Promise<AddressInfo>;
+  readonly #options: ListenerOptions;
+  readonly #upgrader: WebsocketUpgrader = createWebsocketUpgrader();
+  readonly #backoff: Backoff;
+  readonly #handshakes = new Map<string, Handshake>();
+  readonly #resolveListening: (address: AddressInfo) => void;
+  #server: Server | undefined = undefined;
+  #material: TlsMaterial | undefined = undefined;
+  #problem: string | undefined = "Not listening yet";
+  #closed = false;
+  #cancelRetry: CancelTimer = () => {};
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff({ initialMs: 100, maxMs: 5000 }, options.random);
+    const { promise, resolve } = Promise.withResolvers<AddressInfo>();
+    this.listening = promise;
+    this.#resolveListening = resolve;
+    this.#start();
+  }
+
+  problem(): string | undefined {
+    return this.#problem;
+  }
+
+  certificateExpiresAtMs(): number | undefined {
+    return this.#material?.expiresAtMs;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelRetry();
+    this.#problem = "Closed";
+    this.#server?.close();
+    this.#server = undefined;
+  }
+
+  #start(): void {
+    const { host, port } = this.#options;
+    try {
+      this.#server = this.#createServer();
+    } catch (error) {
+      this.#onServerError(error);
+      return;
+    }
+    const server = this.#server;
+    server.on("error", (error) => {
+      if (server === this.#server) this.#onServerError(error);
+    });
+    server.listen({ port, ...(host !== "" && { host }) }, () => {
+      const address = server.address() as AddressInfo;
+      this.#problem = undefined;
+      this.#backoff.reset();
+      this.#options.logger.info("Listening for sync clients", { address: address.address, port: address.port });
+      this.#resolveListening(address);
+    });
+  }
+
+  #createServer(): Server {
+    const { tls, handshakeTimeoutMs } = this.#options;
+    const tcp = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
+    let server: Server;
+    if (tls === undefined) {
+      server = createServer(tcp, (socket) => this.#onReady(socket, undefined));
+    } else {
+      this.#material = readTlsMaterial(tls);
+      const secure = createTlsServer({ ...tcp, ...tlsServerOptions(this.#material, handshakeTimeoutMs) });
+      secure.on("secureConnection", (socket) =>
+        this.#onReady(socket, clientCertificateProblem(socket, tls.clientRule)),
+      );
+      secure.on("tlsClientError", (error, socket) => this.#onTlsError(error, socket));
+      server = secure;
+    }
+    server.prependListener("connection", (socket: Socket) => this.#onConnection(socket));
+    return server;
+  }
+
+  #onServerError(error: unknown): void {
+    this.#options.metrics.acceptErrors.inc();
+    const retryInMs = Math.round(this.#backoff.nextMs());
+    this.#problem = `Cannot accept sync clients: ${messageOf(error)}`;
+    this.#options.logger.error("Cannot accept sync clients", { error, retryInMs });
+    this.#server?.close();
+    this.#server = undefined;
+    if (this.#closed) return;
+    this.#cancelRetry = this.#options.clock.after(retryInMs, () => this.#start());
+  }
+
+  #onConnection(socket: Socket): void {
+    const { metrics, clock, handshakeTimeoutMs } = this.#options;
+    const peer = peerName(socket);
+    if (socket.remoteAddress === undefined) {
+      socket.destroy();
+      return;
+    }
+    metrics.accepted.inc();
+    metrics.active.add(1);
+    const handshake: Handshake = {
+      deadlineMs: clock.monotonicMs() + handshakeTimeoutMs,
+      cancelTimeout: clock.after(handshakeTimeoutMs, () => {
+        this.#options.log.warn("Handshake took too long", { peer, timeoutMs: handshakeTimeoutMs });
+        metrics.rejected("handshake-timeout");
+        socket.destroy();
+      }),
+    };
+    this.#handshakes.set(peer, handshake);
+    socket.once("close", () => {
+      metrics.active.add(-1);
+      handshake.cancelTimeout();
+      if (this.#handshakes.get(peer) === handshake) this.#handshakes.delete(peer);
+    });
+  }
+
+  #onTlsError(error: Error, socket: TLSSocket): void {
+    const peer = failedPeerName(socket);
+    socket.destroy();
+    // A peer that only looks whether the port is open (a TCP probe) hangs up before it has sent anything.
+    if ("code" in error && error.code === "ECONNRESET") {
+      this.#options.logger.debug("Peer left during the TLS handshake", { peer });
+      return;
+    }
+    this.#options.metrics.rejected("tls");
+    this.#options.log.warn("TLS handshake failed", { peer, reason: error.message });
+  }
+
+  /** TLS, where there is any, is through. `refusal`: what is wrong with the peer's certificate. */
+  #onReady(socket: Socket, refusal: string | undefined): void {
+    const peer = peerName(socket);
+    const handshake = this.#handshakes.get(peer);
+    if (handshake === undefined) {
+      socket.destroy();
+      return;
+    }
+    const { log, metrics, onAccepted, onRefused } = this.#options;
+    receiveUpgrade(socket, this.#upgrader, peer, {
+      onUpgraded: (transport) => {
+        handshake.cancelTimeout();
+        this.#handshakes.delete(peer);
+        if (refusal === undefined) onAccepted(transport, handshake.deadlineMs);
+        else onRefused(transport, refusal);
+      },
+      onFailed: (reason) => {
+        metrics.rejected(refusal === undefined ? "upgrade" : "identity");
+        log.warn("Upgrade refused", { peer, reason: refusal === undefined ? reason : `${refusal}; ${reason}` });
+      },
+      onLeft: () => {
+        if (refusal === undefined) return;
+        metrics.rejected("identity");
+        log.warn("Client certificate refused", { peer, reason: refusal });
+      },
+    });
+  }
+}
+
+/**
+ * A TLS socket whose handshake failed has lost its handle, and with it its peer. The socket below it remembers: Node
+ * keeps it as `_parent`, which nothing public gives.
+ */
+function failedPeerName(socket: TLSSocket & { readonly _parent?: Socket }): string {
+  return peerName(socket.remoteAddress === undefined && socket._parent !== undefined ? socket._parent : socket);
+}
