@@ -72,6 +72,7 @@ export type {
   Metrics,
   Observer,
   QuantileOptions,
+  Sample,
 } from "./metrics/metrics.ts";
 export { type MetricsServerOptions, serveMetrics } from "./metrics/metrics-server.ts";
 export { type ProcessMetricsOptions, registerProcessMetrics } from "./metrics/process-metrics.ts";

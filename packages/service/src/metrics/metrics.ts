@@ -44,6 +44,9 @@ export interface BucketOptions {
   readonly buckets?: readonly number[];
 }
 
+/** One child of a family: its labels and its value. */
+export type Sample<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number];
+
 /**
  * The metrics of one process. Each name may be made once; a second time is a bug. Everybody gets the registry as an
  * argument, so that tests have their own.
@@ -57,6 +60,9 @@ export interface Metrics {
   /** A gauge whose value is read when the page is made. Must be quick and must not throw. */
   gaugeFrom(options: MetricOptions, read: () => number): void;
   gaugeFamily<L extends string>(options: LabelledOptions<L>): Family<Gauge, L>;
+  /** A family that is kept elsewhere: `read` gives all children when the page is made. */
+  counterFamilyFrom<L extends string>(options: LabelledOptions<L>, read: () => Iterable<Sample<L>>): void;
+  gaugeFamilyFrom<L extends string>(options: LabelledOptions<L>, read: () => Iterable<Sample<L>>): void;
   summary(options: MetricOptions & QuantileOptions): Observer;
   summaryFamily<L extends string>(options: LabelledOptions<L> & QuantileOptions): Family<Observer, L>;
   histogram(options: MetricOptions & BucketOptions): Observer;

@@ -54,6 +54,23 @@ test("Family keeps a child per label value, until it is removed", async () => {
   assert.deepEqual(samples(await metrics.text(), "f"), []);
 });
 
+test("gaugeFamilyFrom() and counterFamilyFrom() read all children at each page", async () => {
+  const metrics = createMetrics();
+  const counts = new Map([
+    ["a", 1],
+    ["b", 2],
+  ]);
+  const read = () => [...counts].map(([kind, value]) => [{ kind }, value] as const);
+  metrics.gaugeFamilyFrom({ name: "gf", help: "x", labels: ["kind"] }, read);
+  metrics.counterFamilyFrom({ name: "cf", help: "x", labels: ["kind"] }, read);
+  await metrics.text();
+  counts.delete("a");
+  counts.set("b", 5);
+  const page = await metrics.text();
+  assert.deepEqual(samples(page, "gf"), ['gf{kind="b"} 5']);
+  assert.deepEqual(samples(page, "cf"), ['cf{kind="b"} 5']);
+});
+
 test("createMetrics() refuses a name that is made twice", () => {
   const metrics = createMetrics();
   metrics.counter({ name: "twice", help: "x" });

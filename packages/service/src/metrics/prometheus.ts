@@ -16,6 +16,7 @@ import type {
   Metrics,
   Observer,
   QuantileOptions,
+  Sample,
 } from "./metrics.ts";
 
 /** As the client libraries of upstream have it. */
@@ -66,6 +67,24 @@ export function createMetrics(): Metrics {
       const metric: PromGauge = new PromGauge({ ...common(options), collect: () => metric.set(read()) });
     },
     gaugeFamily: (options) => family(new PromGauge(labelled(options)), gauge),
+    counterFamilyFrom<L extends string>(options: LabelledOptions<L>, read: () => Iterable<Sample<L>>) {
+      const metric: PromCounter<L> = new PromCounter<L>({
+        ...labelled(options),
+        collect: () => {
+          metric.reset();
+          for (const [labels, value] of read()) metric.labels(labels).inc(value);
+        },
+      });
+    },
+    gaugeFamilyFrom<L extends string>(options: LabelledOptions<L>, read: () => Iterable<Sample<L>>) {
+      const metric: PromGauge<L> = new PromGauge<L>({
+        ...labelled(options),
+        collect: () => {
+          metric.reset();
+          for (const [labels, value] of read()) metric.labels(labels).set(value);
+        },
+      });
+    },
     summary: (options) => observer(new PromSummary({ ...common(options), ...quantiles(options) })),
     summaryFamily: (options) => family(new PromSummary({ ...labelled(options), ...quantiles(options) }), observer),
     histogram: (options) => observer(new PromHistogram({ ...common(options), ...buckets(options) })),
