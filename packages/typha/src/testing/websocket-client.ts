@@ -34,7 +34,7 @@ export function dial(port: number, tls: ConnectionOptions | undefined, hello?: H
   let isClosed = false;
   let error: Error | undefined;
   const wake = (): void => {
-    for (const waiter of [...waiters]) waiter();
+    for (const waiter of waiters) waiter();
   };
   const { promise: closed, resolve } = Promise.withResolvers<{ code: number; error: Error | undefined }>();
   socket.on("open", () => {
