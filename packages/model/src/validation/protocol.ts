@@ -1,7 +1,7 @@
 import { expectedBut } from "./issue.ts";
 
 /** Protocol numbers (IANA) of the names that rules may use. */
-export const PROTOCOL_NUMBERS: ReadonlyMap<string, number> = new Map([
+const PROTOCOL_NUMBERS: ReadonlyMap<string, number> = new Map([
   ["icmp", 1],
   ["tcp", 6],
   ["udp", 17],

@@ -35,7 +35,7 @@ import {
 } from "./resource/policy-objects.ts";
 
 /** The parts of a resource; a part that is absent or of the wrong shape is empty. */
-export interface ResourceParts {
+interface ResourceParts {
   readonly resource: Fields;
   readonly metadata: Fields;
   readonly spec: Fields;

@@ -14,7 +14,7 @@ export const HOST_ENDPOINT_FIELDS: ReadonlySet<string> = new Set([
 const PORT_FIELDS: ReadonlySet<string> = new Set(["name", "protocol", "port"]);
 
 /** Named ports of an endpoint. */
-export function checkEndpointPorts(issues: IssueList, path: string, value: unknown): void {
+function checkEndpointPorts(issues: IssueList, path: string, value: unknown): void {
   for (const [i, item] of readList(issues, path, value).entries()) {
     const at = `${path}[${i}]`;
     const port = readObject(issues, at, item ?? 0, PORT_FIELDS);
