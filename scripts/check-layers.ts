@@ -50,7 +50,7 @@ function checkFile(file: string, owner: string, declared: ReadonlySet<string>): 
   const limit = isTest ? MAX_TEST_LINES : MAX_SOURCE_LINES;
   if (lines > limit) problems.push(`${file}: ${lines} lines, over the limit of ${limit}`);
   const code = stripComments(source);
-  for (const match of code.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)) {
+  for (const match of code.matchAll(/(?<!["'\w.])(?:from|import)\s*\(?\s*"([^"]+)"/g)) {
     const specifier = match[1] ?? "";
     if (specifier.startsWith(".") || specifier.startsWith("node:")) continue;
     const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : (specifier.split("/")[0] ?? "");
