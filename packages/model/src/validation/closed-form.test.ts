@@ -49,7 +49,7 @@ describe("closedPolicyForm() of rules", () => {
       { action: "deny" },
     ],
     [
-      "a selector goes with what it was made from",
+      "a selector goes with the parts that it was made of",
       { action: "deny", src_selector: "all()", orig_src_namespace_selector: "(" },
       { action: "deny" },
     ],
