@@ -1,0 +1,18 @@
+import type { LoadedConfig } from "@bulrush/service";
+import { ACCEPTED_SETTINGS } from "./accepted-settings.ts";
+import type { FelixConfig } from "./felix-config.ts";
+
+/** Applied while the agent runs. */
+const LIVE: ReadonlySet<string> = new Set(["HealthTimeoutOverrides"]);
+
+/** The settings whose effective text differs and that only a restart applies, in order of name. */
+export function restartNeededBy(
+  before: LoadedConfig<FelixConfig>,
+  after: LoadedConfig<FelixConfig>,
+): readonly string[] {
+  const names = new Set([...before.origins.keys(), ...after.origins.keys()]);
+  return [...names]
+    .filter((name) => !LIVE.has(name) && !(name in ACCEPTED_SETTINGS))
+    .filter((name) => before.origins.get(name)?.text !== after.origins.get(name)?.text)
+    .sort();
+}

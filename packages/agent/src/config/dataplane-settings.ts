@@ -1,0 +1,207 @@
+import {
+  bool,
+  type ConfigTable,
+  defineConfig,
+  int,
+  oneOf,
+  optional,
+  type ParameterType,
+  port,
+  seconds,
+  text,
+  textList,
+} from "@bulrush/service";
+
+/** Settings that reach the calculation graph or the dataplane. Times in seconds, as upstream. */
+export interface DataplaneSettings {
+  readonly InterfacePrefix: readonly string[];
+  readonly Ipv6Support: boolean;
+  readonly NftablesMarkMask: number;
+  readonly NftablesFilterAllowAction: "ACCEPT" | "RETURN" | "";
+  readonly NftablesMangleAllowAction: "ACCEPT" | "RETURN" | "";
+  readonly NftablesFilterDenyAction: "DROP" | "REJECT" | "";
+  readonly DefaultEndpointToHostAction: "DROP" | "RETURN" | "ACCEPT" | "";
+  readonly DisableConntrackInvalidCheck: boolean;
+  readonly WorkloadSourceSpoofing: "Disabled" | "Any" | "";
+  readonly AllowVXLANPacketsFromWorkloads: boolean;
+  readonly AllowIPIPPacketsFromWorkloads: boolean;
+  readonly VXLANPort: number;
+  readonly FailsafeInboundHostPorts: string;
+  readonly FailsafeOutboundHostPorts: string;
+  readonly LogPrefix: string;
+  readonly LogActionRateLimit: string;
+  readonly LogActionRateLimitBurst: number;
+  readonly ServiceLoopPrevention: "Drop" | "Reject" | "Disabled" | "";
+  readonly NATOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs" | "";
+  readonly RouteSyncDisabled: boolean;
+  readonly DeviceRouteProtocol: number;
+  readonly DeviceRouteSourceAddress: string;
+  readonly DeviceRouteSourceAddressIPv6: string;
+  readonly RemoveExternalRoutes: boolean;
+  readonly IPv4NormalRoutePriority: number;
+  readonly IPv6NormalRoutePriority: number;
+  readonly NftablesRefreshInterval: number;
+  readonly IpsetsRefreshInterval: number;
+  readonly RouteRefreshInterval: number;
+  readonly InterfaceRefreshInterval: number;
+  readonly RouteSource: "CalicoIPAM" | "WorkloadIPs" | "";
+  readonly ProgramClusterRoutes: "Enabled" | "Disabled" | "EnabledIPIPOnly" | "EnabledNoEncapOnly" | "";
+  readonly IpInIpEnabled: boolean | undefined;
+  readonly VXLANEnabled: boolean | undefined;
+  readonly WireguardEnabled: boolean;
+  readonly IstioAmbientMode: "Enabled" | "Disabled" | "";
+}
+
+/** A 32-bit mask. Zero: 0. */
+function mask(): ParameterType<number> {
+  return {
+    label: "32-bit mask",
+    zero: 0,
+    parse(value) {
+      const number = /^(0x[0-9a-f]{1,8}|[0-9]{1,10})$/i.test(value) ? Number(value) : Number.NaN;
+      return number <= 0xffffffff ? { ok: true, value: number } : { ok: false, problem: "is not a 32-bit mask" };
+    },
+    format: (value) => `0x${value.toString(16)}`,
+  };
+}
+
+export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<DataplaneSettings>({
+  InterfacePrefix: {
+    type: textList(),
+    default: ["cali"],
+    doc: "Interfaces of workloads begin with one of these.",
+    nonZero: true,
+  },
+  Ipv6Support: { type: bool(), default: true, doc: "Program IPv6 too." },
+  NftablesMarkMask: {
+    type: mask(),
+    default: 0xffff0000,
+    doc: "Bits of the packet mark that the ruleset may use; five at least.",
+    nonZero: true,
+  },
+  NftablesFilterAllowAction: {
+    type: oneOf(["ACCEPT", "RETURN"]),
+    default: "ACCEPT",
+    doc: "Verdict for allowed packets: final, or left to later rules.",
+    nonZero: true,
+  },
+  NftablesMangleAllowAction: {
+    type: oneOf(["ACCEPT", "RETURN"]),
+    default: "ACCEPT",
+    doc: "The same before routing.",
+    nonZero: true,
+  },
+  NftablesFilterDenyAction: {
+    type: oneOf(["DROP", "REJECT"]),
+    default: "DROP",
+    doc: "Verdict for denied packets.",
+    nonZero: true,
+  },
+  DefaultEndpointToHostAction: {
+    type: oneOf(["DROP", "RETURN", "ACCEPT"]),
+    default: "DROP",
+    doc: "What happens to packets from a workload to its own host that policy allows.",
+    nonZero: true,
+  },
+  DisableConntrackInvalidCheck: {
+    type: bool(),
+    default: false,
+    doc: "Do not drop packets that connection tracking finds invalid.",
+  },
+  WorkloadSourceSpoofing: {
+    type: oneOf(["Disabled", "Any"]),
+    default: "Disabled",
+    doc: "Whether workloads may ask for foreign source addresses.",
+  },
+  AllowVXLANPacketsFromWorkloads: { type: bool(), default: false, doc: "Let workloads send VXLAN packets." },
+  AllowIPIPPacketsFromWorkloads: { type: bool(), default: false, doc: "Let workloads send IPIP packets." },
+  VXLANPort: { type: port(), default: 4789, doc: "UDP port of VXLAN.", nonZero: true },
+  FailsafeInboundHostPorts: {
+    type: text(),
+    default: "tcp:22,udp:68,tcp:179,tcp:2379,tcp:2380,tcp:5473,tcp:6443,tcp:6666,tcp:6667",
+    doc: "Ports of the host that stay reachable whatever the policy: `protocol:port`, or `protocol:net:port` for peers inside a network. `none` for none.",
+  },
+  FailsafeOutboundHostPorts: {
+    type: text(),
+    default: "udp:53,udp:67,tcp:179,tcp:2379,tcp:2380,tcp:5473,tcp:6443,tcp:6666,tcp:6667",
+    doc: "The same for connections that the host makes.",
+  },
+  LogPrefix: { type: text(), default: "calico-packet", doc: "Prefix of the lines of `Log` rules." },
+  LogActionRateLimit: {
+    type: text(),
+    default: "",
+    doc: "Most lines of `Log` rules: `N/second`, `N/minute`, `N/hour` or `N/day`. Default: no limit.",
+  },
+  LogActionRateLimitBurst: {
+    type: int({ min: 1, max: 9999 }),
+    default: 5,
+    doc: "Lines beyond the rate that a burst may have.",
+  },
+  ServiceLoopPrevention: {
+    type: oneOf(["Drop", "Reject", "Disabled"]),
+    default: "Drop",
+    doc: "What happens to packets to service addresses that no service takes.",
+  },
+  NATOutgoingExclusions: {
+    type: oneOf(["IPPoolsOnly", "IPPoolsAndHostIPs"]),
+    default: "IPPoolsOnly",
+    doc: "Destinations that outgoing NAT leaves alone.",
+  },
+  RouteSyncDisabled: { type: bool(), default: false, doc: "Write and remove no routes (policy only)." },
+  DeviceRouteProtocol: {
+    type: int({ min: 1, max: 255 }),
+    default: 3,
+    doc: "Protocol number of our routes.",
+    nonZero: true,
+  },
+  DeviceRouteSourceAddress: { type: text(), default: "", doc: "Preferred source address of IPv4 workload routes." },
+  DeviceRouteSourceAddressIPv6: { type: text(), default: "", doc: "Preferred source address of IPv6 workload routes." },
+  RemoveExternalRoutes: {
+    type: bool(),
+    default: true,
+    doc: "Remove routes on workload interfaces that no workload explains, whoever made them.",
+  },
+  IPv4NormalRoutePriority: {
+    type: int({ min: 1, max: 2147483646 }),
+    default: 1024,
+    doc: "Metric of IPv4 workload routes.",
+  },
+  IPv6NormalRoutePriority: {
+    type: int({ min: 1, max: 2147483646 }),
+    default: 1024,
+    doc: "Metric of IPv6 workload routes.",
+  },
+  NftablesRefreshInterval: {
+    type: seconds(),
+    default: 180,
+    doc: "Time between full comparisons with the kernel's tables, in seconds; 0 or less switches them off.",
+  },
+  IpsetsRefreshInterval: { type: seconds(), default: 90, doc: "The same for the sets' members." },
+  RouteRefreshInterval: { type: seconds(), default: 90, doc: "The same for routes." },
+  InterfaceRefreshInterval: { type: seconds(), default: 90, doc: "The same for the list of interfaces." },
+  RouteSource: {
+    type: oneOf(["CalicoIPAM", "WorkloadIPs"]),
+    default: "CalicoIPAM",
+    doc: "What routes to workloads come from.",
+  },
+  ProgramClusterRoutes: {
+    type: oneOf(["Enabled", "Disabled", "EnabledIPIPOnly", "EnabledNoEncapOnly"]),
+    default: "EnabledIPIPOnly",
+    doc: "Which routes to other hosts' workloads the agent writes itself.",
+  },
+  IpInIpEnabled: { type: optional(bool()), default: undefined, doc: "IPIP on or off whatever the pools say." },
+  VXLANEnabled: {
+    type: optional(bool()),
+    default: undefined,
+    doc: "VXLAN on or off whatever the pools say; a pool with IPv6 VXLAN keeps it on for IPv6.",
+  },
+  WireguardEnabled: { type: bool(), default: false, doc: "Keep routes for WireGuard." },
+  IstioAmbientMode: {
+    type: oneOf(["Enabled", "Disabled"]),
+    default: "Disabled",
+    doc: "Mark workloads that take part in Istio's ambient mode.",
+  },
+});
+
+/** Those that the dataplane reads, by name. */
+export const DATAPLANE_SETTING_NAMES: readonly string[] = Object.keys(DATAPLANE_SETTINGS);

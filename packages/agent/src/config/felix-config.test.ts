@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { restartNeededBy } from "./config-change.ts";
+import { dataplaneTexts, FELIX_CONFIG, loadFelixConfig, type LocalSources } from "./felix-config.ts";
+
+const local = (env: Record<string, string>, fileText?: string): LocalSources => ({
+  env,
+  fileText,
+  fileName: "felix.cfg",
+});
+const layer = (values: Record<string, string>) => ({
+  name: "FelixConfiguration (global)",
+  values: new Map(Object.entries(values)),
+});
+
+test("loadFelixConfig() has upstream's defaults", () => {
+  const { values } = loadFelixConfig(local({}));
+  assert.deepEqual(
+    [values.HealthPort, values.PrometheusMetricsPort, values.TyphaReadTimeout, values.DataplaneWatchdogTimeout],
+    [9099, 9091, 30, 90],
+  );
+  assert.deepEqual(
+    [values.InterfacePrefix, values.DefaultEndpointToHostAction, values.NftablesMarkMask, values.VXLANPort],
+    [["cali"], "DROP", 0xffff0000, 4789],
+  );
+});
+
+test("loadFelixConfig() takes the environment over the file over the datastore", () => {
+  const layers = [layer({ InterfacePrefix: "c", VXLANPort: "3", LogPrefix: "ours" })];
+  const { values } = loadFelixConfig(local({ FELIX_INTERFACEPREFIX: "a" }, "interfaceprefix=b\nVXLANPort=2"), layers);
+  assert.deepEqual([values.InterfacePrefix, values.VXLANPort, values.LogPrefix], [["a"], 2, "ours"]);
+});
+
+test("loadFelixConfig() ignores local settings in the datastore", () => {
+  const { values } = loadFelixConfig(local({}), [layer({ FelixHostname: "other", TyphaAddr: "evil:1" })]);
+  assert.notEqual(values.FelixHostname, "other");
+  assert.equal(values.TyphaAddr, "");
+});
+
+test("loadFelixConfig() wants all TLS settings or none", () => {
+  const rows: readonly [env: Record<string, string>, want: RegExp | undefined][] = [
+    [{}, undefined],
+    [{ FELIX_TYPHACN: "typha" }, /missing: TyphaKeyFile, TyphaCertFile, TyphaCAFile$/],
+    [
+      { FELIX_TYPHAKEYFILE: "/etc/hosts", FELIX_TYPHACERTFILE: "/etc/hosts", FELIX_TYPHACAFILE: "/etc/hosts" },
+      /missing: TyphaCN or TyphaURISAN$/,
+    ],
+    [
+      {
+        FELIX_TYPHAKEYFILE: "/etc/hosts",
+        FELIX_TYPHACERTFILE: "/etc/hosts",
+        FELIX_TYPHACAFILE: "/etc/hosts",
+        FELIX_TYPHAURISAN: "spiffe://x",
+      },
+      undefined,
+    ],
+  ];
+  for (const [env, want] of rows) {
+    const { errors } = loadFelixConfig(local(env));
+    if (want === undefined) assert.deepEqual(errors, []);
+    else assert.match(errors[0]?.message ?? "", want);
+  }
+});
+
+test("loadFelixConfig() never takes a TLS file that is missing for none", () => {
+  const { errors } = loadFelixConfig(local({ FELIX_TYPHAKEYFILE: "/nonexistent" }));
+  assert.match(errors[0]?.message ?? "", /FELIX_TYPHAKEYFILE: "\/nonexistent" does not exist/);
+});
+
+test("dataplaneTexts() has what is set and well written, as it was written", () => {
+  const loaded = loadFelixConfig(
+    local({
+      FELIX_INTERFACEPREFIX: "eni, veth",
+      FELIX_VXLANPORT: "abc",
+      FELIX_FAILSAFEINBOUNDHOSTPORTS: "none",
+      FELIX_HEALTHPORT: "1",
+    }),
+    [layer({ NftablesRefreshInterval: "60" })],
+  );
+  assert.deepEqual(
+    [...dataplaneTexts(loaded)],
+    [
+      ["InterfacePrefix", "eni, veth"],
+      ["FailsafeInboundHostPorts", "none"],
+      ["NftablesRefreshInterval", "60"],
+    ],
+  );
+});
+
+test("restartNeededBy() names what differs, but not what is live, without effect or unknown", () => {
+  const before = loadFelixConfig(local({}), [layer({ VXLANPort: "1" })]);
+  const after = loadFelixConfig(local({}), [
+    layer({ VXLANPort: "2", LogPrefix: "x", HealthTimeoutOverrides: "a=1", UsageReportingEnabled: "true", Other: "1" }),
+  ]);
+  assert.deepEqual(restartNeededBy(before, after), ["LogPrefix", "VXLANPort"]);
+  assert.deepEqual(restartNeededBy(before, before), []);
+});
+
+test("every setting has a sentence or a reason", () => {
+  for (const [name, parameter] of Object.entries(FELIX_CONFIG))
+    assert.ok(parameter.doc !== "" || parameter.noEffect !== undefined, name);
+});

@@ -1,0 +1,54 @@
+import { type ConfigLayer, type ConfigTable, loadConfig, type LoadedConfig } from "@bulrush/service";
+import { ACCEPTED_SETTINGS, type AcceptedSettings } from "./accepted-settings.ts";
+import { DATAPLANE_SETTING_NAMES, DATAPLANE_SETTINGS, type DataplaneSettings } from "./dataplane-settings.ts";
+import { PROCESS_SETTINGS, type ProcessSettings } from "./process-settings.ts";
+
+/** All settings of the agent. */
+export interface FelixConfig extends ProcessSettings, DataplaneSettings, AcceptedSettings {}
+
+export const FELIX_CONFIG: ConfigTable<FelixConfig> = {
+  ...PROCESS_SETTINGS,
+  ...DATAPLANE_SETTINGS,
+  ...ACCEPTED_SETTINGS,
+};
+
+export const FELIX_PREFIX = "FELIX_";
+export const DEFAULT_CONFIG_FILE = "/etc/calico/felix.cfg";
+
+/** Where local settings come from. */
+export interface LocalSources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Undefined: there is no file. */
+  readonly fileText: string | undefined;
+  readonly fileName: string;
+}
+
+/** The settings by the strongest source: environment, file, then `layers` of the datastore. */
+export function loadFelixConfig(local: LocalSources, layers: readonly ConfigLayer[] = []): LoadedConfig<FelixConfig> {
+  return loadConfig(FELIX_CONFIG, { prefix: FELIX_PREFIX, ...local, layers, rules: crossFieldProblems });
+}
+
+/**
+ * The settings that the dataplane gets, as text by name: those that are set somewhere and well written. What is not
+ * there has its default.
+ */
+export function dataplaneTexts(loaded: LoadedConfig<FelixConfig>): ReadonlyMap<string, string> {
+  const bad = new Set(loaded.warnings.map(({ name }) => name));
+  const texts = new Map<string, string>();
+  for (const name of DATAPLANE_SETTING_NAMES) {
+    const origin = loaded.origins.get(name);
+    if (origin !== undefined && !bad.has(name)) texts.set(name, origin.text);
+  }
+  return texts;
+}
+
+function crossFieldProblems(values: FelixConfig): string[] {
+  const { TyphaKeyFile, TyphaCertFile, TyphaCAFile, TyphaCN, TyphaURISAN } = values;
+  const tls = { TyphaKeyFile, TyphaCertFile, TyphaCAFile };
+  const missing = Object.entries(tls)
+    .filter(([, value]) => value === "")
+    .map(([name]) => name);
+  if (TyphaCN === "" && TyphaURISAN === "") missing.push("TyphaCN or TyphaURISAN");
+  if (missing.length === 0 || missing.length === 4) return [];
+  return [`TLS to Typha needs all of its settings or none; missing: ${missing.join(", ")}`];
+}

@@ -1,0 +1,186 @@
+import { hostname } from "node:os";
+import {
+  authority,
+  bool,
+  CLIENT_AUTH_MODES,
+  type ClientAuthMode,
+  type ConfigTable,
+  defineConfig,
+  endpointList,
+  file,
+  host,
+  oneOf,
+  port,
+  seconds,
+  text,
+  textMap,
+} from "@bulrush/service";
+
+const LOG_SEVERITIES = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const;
+/** Empty: that output is off. */
+export type LogSeverity = (typeof LOG_SEVERITIES)[number] | "";
+
+/** What the agent's process itself does: identity, sources, log, health, metrics. Times in seconds, as upstream. */
+export interface ProcessSettings {
+  readonly FelixHostname: string;
+  readonly DatastoreType: "kubernetes" | "etcdv3" | "file" | "";
+  readonly EtcdAddr: string;
+  readonly EtcdScheme: "http" | "https" | "";
+  readonly EtcdEndpoints: readonly string[];
+  readonly EtcdKeyFile: string;
+  readonly EtcdCertFile: string;
+  readonly EtcdCaFile: string;
+  readonly TyphaAddr: string;
+  readonly TyphaK8sNamespace: string;
+  readonly TyphaK8sServiceName: string;
+  readonly TyphaReadTimeout: number;
+  readonly TyphaWriteTimeout: number;
+  readonly TyphaKeyFile: string;
+  readonly TyphaCertFile: string;
+  readonly TyphaCAFile: string;
+  readonly TyphaCN: string;
+  readonly TyphaURISAN: string;
+  readonly LogFilePath: string;
+  readonly LogSeverityFile: LogSeverity;
+  readonly LogSeverityScreen: LogSeverity;
+  readonly DebugDisableLogDropping: boolean;
+  readonly HealthEnabled: boolean;
+  readonly HealthHost: string;
+  readonly HealthPort: number;
+  readonly HealthTimeoutOverrides: ReadonlyMap<string, string>;
+  readonly DataplaneWatchdogTimeout: number;
+  readonly PrometheusMetricsEnabled: boolean;
+  readonly PrometheusMetricsHost: string;
+  readonly PrometheusMetricsPort: number;
+  readonly PrometheusMetricsCertFile: string;
+  readonly PrometheusMetricsKeyFile: string;
+  readonly PrometheusMetricsCAFile: string;
+  readonly PrometheusMetricsClientAuth: ClientAuthMode | "";
+  readonly PrometheusGoMetricsEnabled: boolean;
+  readonly PrometheusProcessMetricsEnabled: boolean;
+}
+
+export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<ProcessSettings>({
+  FelixHostname: {
+    type: text(),
+    default: hostname().toLowerCase(),
+    doc: "Name of this host, as in its Node. Default: the system's host name in lower case.",
+    local: true,
+    nonZero: true,
+  },
+  DatastoreType: {
+    type: oneOf(["kubernetes", "etcdv3", "file"]),
+    default: "",
+    doc: "Where policy is read from when no Typha is set. Default: what the environment suggests (`BULRUSH_DATASTORE_DIR`: file, `ETCD_ENDPOINTS`: etcdv3, else kubernetes).",
+    local: true,
+    dieOnFail: true,
+    nonZero: true,
+  },
+  EtcdAddr: {
+    type: authority(),
+    default: "127.0.0.1:2379",
+    doc: "etcd server, when `EtcdEndpoints` is empty.",
+    local: true,
+  },
+  EtcdScheme: { type: oneOf(["http", "https"]), default: "http", doc: "Scheme for `EtcdAddr`.", local: true },
+  EtcdEndpoints: { type: endpointList(), default: [], doc: "etcd servers.", local: true },
+  EtcdKeyFile: { type: file({ mustExist: true }), default: "", doc: "Client key for etcd.", local: true },
+  EtcdCertFile: { type: file({ mustExist: true }), default: "", doc: "Client certificate for etcd.", local: true },
+  EtcdCaFile: { type: file({ mustExist: true }), default: "", doc: "CA of the etcd servers.", local: true },
+  TyphaAddr: {
+    type: authority(),
+    default: "",
+    doc: "Address of a Typha. With neither this nor `TyphaK8sServiceName` the agent reads the datastore itself.",
+    local: true,
+    dieOnFail: true,
+  },
+  TyphaK8sNamespace: { type: text(), default: "kube-system", doc: "Namespace of Typha's Service.", local: true },
+  TyphaK8sServiceName: { type: text(), default: "", doc: "Typha's Service; its endpoints are looked up.", local: true },
+  TyphaReadTimeout: { type: seconds(), default: 30, doc: "Longest silence of a Typha, in seconds.", local: true },
+  TyphaWriteTimeout: {
+    type: seconds(),
+    default: 10,
+    doc: "Longest time for a message to Typha to leave, in seconds.",
+    local: true,
+  },
+  TyphaKeyFile: {
+    type: file({ mustExist: true }),
+    default: "",
+    doc: "Client key for Typha. Any TLS setting needs all of key, certificate, CA and an identity.",
+    local: true,
+    dieOnFail: true,
+  },
+  TyphaCertFile: {
+    type: file({ mustExist: true }),
+    default: "",
+    doc: "Client certificate for Typha.",
+    local: true,
+    dieOnFail: true,
+  },
+  TyphaCAFile: {
+    type: file({ mustExist: true }),
+    default: "",
+    doc: "CA of Typha's certificate.",
+    local: true,
+    dieOnFail: true,
+  },
+  TyphaCN: { type: text(), default: "", doc: "Common name that Typha's certificate must have.", local: true },
+  TyphaURISAN: {
+    type: text(),
+    default: "",
+    doc: "URI that Typha's certificate must have; it or the common name suffices.",
+    local: true,
+  },
+  LogFilePath: {
+    type: file({ mustExist: false }),
+    default: "/var/log/calico/felix.log",
+    doc: "Log file. `none` switches it off. The default file is left out when it cannot be opened; one that was asked for must open.",
+    local: true,
+    dieOnFail: true,
+  },
+  LogSeverityFile: {
+    type: oneOf(LOG_SEVERITIES),
+    default: "INFO",
+    doc: "Least severity in the log file; `none` switches it off.",
+  },
+  LogSeverityScreen: {
+    type: oneOf(LOG_SEVERITIES),
+    default: "INFO",
+    doc: "Least severity on standard output; `none` switches it off.",
+  },
+  DebugDisableLogDropping: {
+    type: bool(),
+    default: false,
+    doc: "Wait for a log reader that does not read, instead of dropping lines.",
+  },
+  HealthEnabled: { type: bool(), default: false, doc: "Serve `/liveness` and `/readiness`." },
+  HealthHost: { type: host(), default: "localhost", doc: "Address of the health server." },
+  HealthPort: { type: port(), default: 9099, doc: "Port of the health server." },
+  HealthTimeoutOverrides: {
+    type: textMap(),
+    default: new Map<string, string>(),
+    doc: "Time-outs of health reporters by name, in seconds: `CalculationGraph=60,InternalDataplaneMainLoop=120`.",
+  },
+  DataplaneWatchdogTimeout: {
+    type: seconds(),
+    default: 90,
+    doc: "Time without a sign of life of the dataplane after which the agent is not live, in seconds; at least 20.",
+  },
+  PrometheusMetricsEnabled: { type: bool(), default: false, doc: "Serve `/metrics`." },
+  PrometheusMetricsHost: { type: host(), default: "", doc: "Address of the metrics server. Default: all." },
+  PrometheusMetricsPort: { type: port(), default: 9091, doc: "Port of the metrics server." },
+  PrometheusMetricsCertFile: {
+    type: text(),
+    default: "",
+    doc: "Certificate of the metrics server: it or the key makes it HTTPS.",
+  },
+  PrometheusMetricsKeyFile: { type: text(), default: "", doc: "Key of the metrics server." },
+  PrometheusMetricsCAFile: { type: text(), default: "", doc: "CA of the scrapers' certificates." },
+  PrometheusMetricsClientAuth: {
+    type: oneOf(CLIENT_AUTH_MODES),
+    default: "NoClientCert",
+    doc: "What is asked of scrapers.",
+  },
+  PrometheusGoMetricsEnabled: { type: bool(), default: true, doc: "Metrics of the runtime (`nodejs_*`)." },
+  PrometheusProcessMetricsEnabled: { type: bool(), default: true, doc: "Metrics of the process (`process_*`)." },
+});

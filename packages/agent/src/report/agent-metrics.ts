@@ -1,0 +1,120 @@
+import type { DataplaneCounters } from "@bulrush/dataplane";
+import type { SyncStatus, Update } from "@bulrush/model";
+import type { Metrics } from "@bulrush/service";
+
+/** What the agent counts. */
+export interface AgentMetrics {
+  onProcessed(updates: readonly Update[], tookMs: number): void;
+  onFlushed(messages: number): void;
+  onStatus(status: SyncStatus): void;
+  onInvalid(): void;
+}
+
+export interface MetricSources {
+  /** Undefined before the dataplane has said anything. */
+  dataplane(): DataplaneCounters | undefined;
+  connected(): boolean;
+  logErrors(): number;
+  logDropped(): number;
+}
+
+const STATUS_NUMBER: Readonly<Record<SyncStatus, number>> = { "wait-for-ready": 1, resync: 2, "in-sync": 3 };
+const FAMILIES = ["ip", "ip6"] as const;
+
+/** Registers the metrics, under upstream's names where it has them. */
+export function registerAgentMetrics(metrics: Metrics, hostname: string, sources: MetricSources): AgentMetrics {
+  metrics
+    .gaugeFamily({ name: "felix_host", help: "Host of this agent, 1", labels: ["host"] })
+    .with({ host: hostname })
+    .set(1);
+  metrics.counterFrom({ name: "felix_log_errors", help: "Lines of severity error and above" }, () =>
+    sources.logErrors(),
+  );
+  metrics.counterFrom({ name: "felix_logs_dropped", help: "Log lines dropped because an output was blocked" }, () =>
+    sources.logDropped(),
+  );
+  metrics.gaugeFrom(
+    { name: "bulrush_source_connected", help: "1 while changes of the datastore would reach the agent" },
+    () => Number(sources.connected()),
+  );
+  registerDataplane(metrics, () => sources.dataplane());
+
+  const processed = metrics.counterFamily({
+    name: "felix_calc_graph_updates_processed",
+    help: "Updates given to the calculation graph, by type of key",
+    labels: ["type"],
+  });
+  const updateTime = metrics.summary({
+    name: "felix_calc_graph_update_time_seconds",
+    help: "Time to process a batch of updates, in seconds",
+  });
+  const output = metrics.counter({
+    name: "felix_calc_graph_output_events",
+    help: "Messages from the calculation graph",
+  });
+  const resyncState = metrics.gauge({
+    name: "felix_resync_state",
+    help: "1 waiting for the datastore, 2 resync, 3 in sync",
+  });
+  const resyncs = metrics.counter({ name: "felix_resyncs_started", help: "Resyncs with the datastore" });
+  const invalid = metrics.counter({
+    name: "bulrush_agent_invalid_updates",
+    help: "Updates that the validation filter changed or held back",
+  });
+  return {
+    onProcessed(updates, tookMs) {
+      for (const { key } of updates) processed.with({ type: key.type }).inc();
+      updateTime.observe(tookMs / 1000);
+    },
+    onFlushed: (messages) => output.inc(messages),
+    onStatus(status) {
+      resyncState.set(STATUS_NUMBER[status]);
+      if (status === "resync") resyncs.inc();
+    },
+    onInvalid: () => invalid.inc(),
+  };
+}
+
+function registerDataplane(metrics: Metrics, read: () => DataplaneCounters | undefined): void {
+  const counter = (name: string, help: string, value: (counters: DataplaneCounters) => number): void => {
+    metrics.counterFrom({ name, help }, () => valueOrZero(read(), value));
+  };
+  const gauge = (name: string, help: string, value: (counters: DataplaneCounters) => number): void => {
+    metrics.gaugeFrom({ name, help }, () => valueOrZero(read(), value));
+  };
+  counter("felix_int_dataplane_messages", "Messages that the dataplane has taken", (c) => c.messages);
+  counter("bulrush_dataplane_applies", "Times that the dataplane wrote its state", (c) => c.applies);
+  counter("felix_int_dataplane_failures", "Times that writing failed and is tried again", (c) => c.applyFailures);
+  counter("felix_nft_calls", "nf_tables transactions that wrote something", (c) => c.nftTransactions);
+  counter("felix_nft_list_calls", "Times that the whole nf_tables state was read back", (c) => c.nftReads);
+  counter("bulrush_route_writes", "Routes and neighbours written or removed", (c) => c.routeWrites);
+  gauge("felix_int_dataplane_apply_time_seconds", "Time of the last apply, in seconds", (c) => c.lastApplyMs / 1000);
+  gauge(
+    "felix_int_dataplane_initial_resync_time_seconds",
+    "Time of the first apply, in seconds",
+    (c) => c.firstApplyMs / 1000,
+  );
+  const gauges = {
+    chains: "felix_nft_chains",
+    rules: "felix_nft_rules",
+    sets: "felix_nft_sets",
+    routes: "bulrush_routes",
+  } as const;
+  for (const [what, name] of Object.entries(gauges) as [keyof typeof gauges, string][])
+    metrics.gaugeFamilyFrom({ name, help: `Our ${what} in the kernel`, labels: ["ip_version"] }, () => {
+      const counters = read();
+      return FAMILIES.map((family) => [{ ip_version: family === "ip" ? "4" : "6" }, counters?.[what][family] ?? 0]);
+    });
+  metrics.counterFamilyFrom(
+    {
+      name: "bulrush_dataplane_drift_total",
+      help: "Objects found different in the kernel and repaired",
+      labels: ["kind"],
+    },
+    () => Object.entries(read()?.drift ?? {}).map(([kind, count]) => [{ kind }, count]),
+  );
+}
+
+function valueOrZero(counters: DataplaneCounters | undefined, value: (counters: DataplaneCounters) => number): number {
+  return counters === undefined ? 0 : value(counters);
+}

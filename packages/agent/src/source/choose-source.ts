@@ -1,0 +1,38 @@
+import type { Clock } from "@bulrush/base";
+import { datastoreConfigFromEnvironment } from "@bulrush/datastore";
+import type { Logger } from "@bulrush/service";
+import type { FelixConfig } from "../config/felix-config.ts";
+import { datastoreSource } from "./datastore-source.ts";
+import type { SourceFactory } from "./source.ts";
+import { typhaSource } from "./typha-source.ts";
+
+export interface ChooseSourceOptions {
+  readonly config: FelixConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** A Typha where one is set, else the datastore. Throws DATASTORE_BAD_CONFIG when that is not well set. */
+export function chooseSource(options: ChooseSourceOptions): SourceFactory {
+  const { config, clock, logger } = options;
+  if (config.TyphaAddr !== "") return (callbacks) => typhaSource(options, callbacks);
+  const datastore = datastoreConfigFromEnvironment(datastoreEnvironment(config, options.env), "FELIX_");
+  return (callbacks) => datastoreSource({ datastore, clock, logger }, callbacks);
+}
+
+/** The environment with our own settings in the names that the datastore reads: the file counts like a variable. */
+function datastoreEnvironment(config: FelixConfig, env: ChooseSourceOptions["env"]): ChooseSourceOptions["env"] {
+  const endpoints = config.EtcdEndpoints.map((url) => url.replace(/\/$/, ""));
+  if (endpoints.length === 0 && config.DatastoreType === "etcdv3" && (env["ETCD_ENDPOINTS"] ?? "") === "")
+    endpoints.push(`${config.EtcdScheme}://${config.EtcdAddr}`);
+  return {
+    ...env,
+    ...(config.DatastoreType !== "" && { FELIX_DATASTORETYPE: config.DatastoreType }),
+    ...(endpoints.length > 0 && { ETCD_ENDPOINTS: endpoints.join(",") }),
+    ...(config.EtcdKeyFile !== "" && { ETCD_KEY_FILE: config.EtcdKeyFile }),
+    ...(config.EtcdCertFile !== "" && { ETCD_CERT_FILE: config.EtcdCertFile }),
+    ...(config.EtcdCaFile !== "" && { ETCD_CA_CERT_FILE: config.EtcdCaFile }),
+  };
+}

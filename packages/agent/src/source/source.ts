@@ -1,0 +1,31 @@
+import type { SyncerCallbacks } from "@bulrush/model";
+
+/** What a source calls, one call at a time; a returned promise is waited for. */
+export interface SourceCallbacks extends SyncerCallbacks {
+  /** Everything up to this place of the stream was handed over. Places grow; only some sources have them. */
+  onSequence(sequence: number): void | Promise<void>;
+}
+
+/** How the source stands, for health and metrics. */
+export interface SourceReport {
+  /** True when changes of the datastore would reach us now. */
+  readonly connected: boolean;
+  /** A sentence start without a full stop: "following typha-2 (10.0.0.7:5473)". */
+  readonly detail: string;
+}
+
+/**
+ * Where the agent's KVs come from: a Typha, or a datastore read directly. It never gives up and never ends by itself;
+ * while it is cut off it says so and sends nothing.
+ */
+export interface Source {
+  /** Begins; once only. */
+  start(): void | Promise<void>;
+  /** Resolves after the last callback. Sends no deletes. */
+  stop(): Promise<void>;
+  /** What was handed over up to this place is in the kernel. */
+  ack(sequence: number): void;
+  report(): SourceReport;
+}
+
+export type SourceFactory = (callbacks: SourceCallbacks) => Source;
