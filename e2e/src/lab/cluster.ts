@@ -9,7 +9,7 @@ import { Program } from "./program.ts";
 
 const SYNC_PORT = 5473;
 const ADMIN_PORT = 9097;
-export const ADMIN_URL = `http://127.0.0.1:${ADMIN_PORT}`;
+export const ADMIN_URL: string = `http://127.0.0.1:${ADMIN_PORT}`;
 const SERVER_NAME = "typha-server";
 const CLIENT_NAME = "typha-client";
 
