@@ -14,14 +14,19 @@ export interface Flow {
   readonly protocol: string | number;
   /** Destination port; for protocols with ports. */
   readonly port?: number;
-  /** Source port; a rule that asks for one does not match when it is absent. */
+  /** Source port; absent: some port that no rule asks for. */
   readonly sourcePort?: number;
+  /** Absent: some type that no rule asks for. */
   readonly icmp?: { readonly type: number; readonly code?: number };
-  /** Default: that of an address given, else 4 when both ends can, else 6. */
+  /** Default: that of an address given, else 4 when both ends have such an address, else 6. */
   readonly ipVersion?: 4 | 6;
 }
 
-export type StepOutcome = "matched" | "not-matched" | "omitted" | "skipped";
+/**
+ * matched: a rule holds. not-matched: one of its conditions does not. omitted: the rule is not for this IP version.
+ * skipped: a policy that only is staged. ended: a tier, the profiles or the whole list came to its end.
+ */
+export type StepOutcome = "matched" | "not-matched" | "omitted" | "skipped" | "ended";
 
 /** One thing that was looked at, in order of evaluation. */
 export interface ExplainStep {
@@ -29,12 +34,12 @@ export interface ExplainStep {
   readonly tier: string;
   /** `kind/namespace/name` (`kind/name` for global kinds), `profile/name`, or "" for the end of a tier or of all. */
   readonly policy: string;
-  /** From 0, within its direction; absent for steps that are not rules. */
-  readonly rule?: number;
+  /** From 0, within its direction; null for steps that are not rules. */
+  readonly rule: number | null;
   readonly outcome: StepOutcome;
-  /** What the step did to the flow: an action of a rule, or what ended a stage. */
-  readonly action?: "allow" | "deny" | "pass" | "log" | "next-tier" | "end-of-tier";
-  /** The condition that failed, or what the match means. */
+  /** What the step did to the flow; "none" where it did nothing. */
+  readonly action: "allow" | "deny" | "pass" | "log" | "none";
+  /** The condition that failed, or what the step means. */
   readonly why: string;
 }
 
@@ -54,6 +59,7 @@ export interface SideVerdict {
 /** The verdict of a flow: allowed when every side that is judged allows it. */
 export interface FlowVerdict {
   readonly verdict: "allow" | "deny";
+  readonly ipVersion: 4 | 6;
   /** Absent when the source is not a known endpoint. */
   readonly egress?: SideVerdict;
   /** Absent when the destination is not a known endpoint. */

@@ -1,9 +1,16 @@
-import type { SyncStatus, Update } from "@bulrush/model";
-import type { DatastoreNotReady, ToDataplane } from "@bulrush/proto";
-import type { CalcGraphConfig } from "./config.ts";
-
-/** What comes out of the graph. DatastoreNotReady is for the process itself (it restarts), never for the dataplane. */
-export type CalcMessage = ToDataplane | DatastoreNotReady;
+import type { EndpointSliceResource, LabelMap, ProfileResource, SyncStatus, Update } from "@bulrush/model";
+import { LabelKeys } from "../labels/label-set.ts";
+import { ActiveRules } from "../policy/active-rules.ts";
+import { PolicyResolver } from "../policy/policy-resolver.ts";
+import { SpecCache } from "../rules/spec-cache.ts";
+import { EventSequencer } from "../sequencer/event-sequencer.ts";
+import { IpSetUsers } from "../sets/ip-set-users.ts";
+import { MemberIndex, NO_PORTS } from "../sets/member-index.ts";
+import { hostNets, maskedNets } from "../sets/nets.ts";
+import { ServiceIndex } from "../sets/service-index.ts";
+import { type CalcGraphConfig, DEFAULT_CALC_CONFIG } from "./config.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import type { CalcMessage } from "./message.ts";
 
 export interface CalcGraphOptions {
   /**
@@ -22,28 +29,162 @@ export type IpSetDescription =
   | { readonly kind: "named-port"; readonly selector: string; readonly protocol: string; readonly port: string }
   | { readonly kind: "service"; readonly service: string; readonly withPorts: boolean };
 
-/** The calculation graph. */
+// Older data leaves empty lists and maps out.
+const NO_PROFILES: readonly string[] = [];
+const NO_MAP: LabelMap = new Map();
+
+/**
+ * The calculation graph: from the datastore's keys and values to what one host must program. Pure: no clock, no I/O, no
+ * randomness; what it says after a flush depends only on what the datastore holds, never on how that came about.
+ *
+ * ```
+ *   onUpdates                                        onStatusUpdated
+ *       |                                                   |
+ *   Dispatcher -------------------------------------------- | -----------------------+
+ *       |                                                   |                        |
+ *       |  local endpoints, policies, profiles       first in-sync               passthrough,
+ *       +------------------> ActiveRules                    |                 config, routes, ...
+ *       |                     |       |                     v                        |
+ *       |     rules in use    |       |  dirty         gate open?                    |
+ *       |       (flush)       v       v  endpoints          |                        |
+ *       |                 IpSetUsers  PolicyResolver <------+                        |
+ *       |                  |     |         |  tiers                                  |
+ *       |  all endpoints,  v     v         |                                         |
+ *       +--network sets--> Member-         |                                         |
+ *       |                  Index           |                                         |
+ *       +--slices--------> ServiceIndex    |                                         |
+ *                             | members    |                                         |
+ *                             v            v                                         v
+ *                           EventSequencer (dependency order) ------------------> sink
+ * ```
+ *
+ * `flush` runs top to bottom: active rules, IP sets, resolver (once in-sync), sequencer, InSync (once).
+ */
 export class CalcGraph {
+  readonly #sink: (message: CalcMessage) => void;
+  readonly #hostname: string;
+  readonly #dispatcher = new Dispatcher();
+  readonly #sequencer: EventSequencer;
+  readonly #members: MemberIndex;
+  readonly #services = new ServiceIndex();
+  readonly #sets: IpSetUsers;
+  readonly #resolver: PolicyResolver;
+  readonly #rules: ActiveRules;
+  #inSync = false;
+  #inSyncSent = false;
+
   constructor(options: CalcGraphOptions) {
-    void options;
+    const config: CalcGraphConfig = { ...DEFAULT_CALC_CONFIG, ...options.config };
+    this.#sink = options.sink;
+    this.#hostname = options.hostname;
+    const keys = new LabelKeys();
+    this.#sequencer = new EventSequencer(options.sink);
+    this.#members = new MemberIndex(keys);
+    this.#sets = new IpSetUsers(this.#sequencer.ipSets, this.#members, this.#services, config.suppressOverlaps);
+    this.#resolver = new PolicyResolver(this.#sequencer, options.hostname === "*");
+    this.#rules = new ActiveRules(keys, new SpecCache(), this.#sets, this.#sequencer, this.#resolver);
+    this.#wirePolicy();
+    this.#wireMembers();
+    this.#dispatcher.onStatus((status) => {
+      if (status === "in-sync") this.#inSync = true;
+    });
   }
 
   /** Takes a batch. Updates are trusted to be valid (the validation filter comes before); values are kept, not copied. */
   onUpdates(updates: readonly Update[]): void {
-    void updates;
+    for (const update of updates) this.#dispatcher.dispatch(update);
   }
 
   /** May move backwards; only the first in-sync opens the gate for endpoints, config and encapsulation. */
   onStatusUpdated(status: SyncStatus): void {
-    void status;
+    this.#dispatcher.dispatchStatus(status);
   }
 
   /** Sends what changed since the last flush. */
-  flush(): void {}
+  flush(): void {
+    this.#rules.flush();
+    this.#sets.flush();
+    if (this.#inSync) this.#resolver.flush(this.#rules);
+    this.#sequencer.flush();
+    if (!this.#inSync || this.#inSyncSent) return;
+    this.#inSyncSent = true;
+    this.#sink({ msg: "InSync" });
+  }
 
   /** What an active IP set is made from; `undefined` for an id that is not in use. */
   describeIpSet(id: string): IpSetDescription | undefined {
-    void id;
-    return undefined;
+    const spec = this.#sets.specOf(id);
+    if (spec === undefined) return undefined;
+    switch (spec.kind) {
+      case "selector":
+        return { kind: "selector", selector: spec.selector.text };
+      case "named-port":
+        return { kind: "named-port", selector: spec.selector.text, protocol: spec.protocol, port: spec.port };
+      case "service":
+        return { kind: "service", service: spec.service, withPorts: spec.withPorts };
+    }
   }
+
+  /** Profiles that local endpoints have and nobody defined: they deny all traffic of those endpoints. Sorted. */
+  missingProfiles(): string[] {
+    return this.#rules.missingProfiles();
+  }
+
+  #isLocal(hostname: string): boolean {
+    return this.#hostname === "*" || this.#hostname === hostname;
+  }
+
+  #wirePolicy(): void {
+    const rules = this.#rules;
+    this.#dispatcher.on("WorkloadEndpoint", (key, value, path) => {
+      if (this.#isLocal(key.hostname)) rules.setEndpoint(path, key, value);
+    });
+    this.#dispatcher.on("HostEndpoint", (key, value, path) => {
+      if (this.#isLocal(key.hostname)) rules.setEndpoint(path, key, value);
+    });
+    this.#dispatcher.on("Policy", (key, value, path) => rules.setPolicy(key, path, value));
+    this.#dispatcher.on("ProfileRules", (key, value) => rules.setProfileRules(key.name, value));
+    this.#dispatcher.on("Tier", (key, value) => this.#resolver.setTier(key.name, value));
+  }
+
+  #wireMembers(): void {
+    const members = this.#members;
+    this.#dispatcher.on("WorkloadEndpoint", (_key, value, path) => {
+      if (value === undefined) members.removeItem(path);
+      else {
+        const nets = hostNets(value.ipv4_nets ?? [], value.ipv6_nets ?? []);
+        members.setItem(path, value.labels ?? NO_MAP, value.profile_ids ?? NO_PROFILES, nets, value.ports ?? NO_PORTS);
+      }
+    });
+    this.#dispatcher.on("HostEndpoint", (_key, value, path) => {
+      if (value === undefined) members.removeItem(path);
+      else {
+        const nets = hostNets(value.expected_ipv4_addrs ?? [], value.expected_ipv6_addrs ?? []);
+        members.setItem(path, value.labels ?? NO_MAP, value.profile_ids ?? NO_PROFILES, nets, value.ports ?? NO_PORTS);
+      }
+    });
+    this.#dispatcher.on("NetworkSet", (_key, value, path) => {
+      if (value === undefined) members.removeItem(path);
+      else
+        members.setItem(
+          path,
+          value.labels ?? NO_MAP,
+          value.profile_ids ?? NO_PROFILES,
+          maskedNets(value.nets ?? []),
+          NO_PORTS,
+        );
+    });
+    this.#dispatcher.on("Resource", (key, value) => {
+      if (key.kind === "Profile") {
+        const labels = profileLabels(value as ProfileResource | undefined);
+        this.#rules.setProfileLabels(key.name, labels);
+        members.setProfile(key.name, labels);
+      } else if (key.kind === "KubernetesEndpointSlice")
+        this.#services.setSlice(`${key.namespace}/${key.name}`, value as EndpointSliceResource | undefined);
+    });
+  }
+}
+
+function profileLabels(profile: ProfileResource | undefined): LabelMap | undefined {
+  return profile === undefined ? undefined : new Map(Object.entries(profile.spec?.labelsToApply ?? {}));
 }

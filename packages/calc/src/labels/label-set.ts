@@ -20,6 +20,7 @@ const MAX_POOLED = 1 << 16;
 export class LabelKeys {
   readonly #ids = new Map<string, number>();
   #pool = new Map<string, string>();
+  readonly #scratch: (number | string)[] = [];
 
   get size(): number {
     return this.#ids.size;
@@ -33,13 +34,11 @@ export class LabelKeys {
 
   makeSet(labels: LabelMap): LabelSet {
     if (labels.size === 0) return NO_LABELS;
-    const out = new Array<number | string>(labels.size * 2);
-    let i = 0;
-    for (const [name, value] of labels) {
-      out[i++] = this.idOf(name);
-      out[i++] = this.#shared(value);
-    }
-    return out;
+    const scratch = this.#scratch;
+    scratch.length = 0;
+    for (const [name, value] of labels) scratch.push(this.idOf(name), this.#shared(value));
+    // A copy has exactly the length it needs; an array that grew by pushes does not.
+    return scratch.slice();
   }
 
   /** One object for equal values, so that thousands of endpoints with "true" hold one string. */

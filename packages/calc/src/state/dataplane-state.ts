@@ -1,4 +1,4 @@
-import { assert, unreachable } from "@bulrush/base";
+import { assert, must, unreachable } from "@bulrush/base";
 import type {
   ConfigUpdate,
   DataplaneHostEndpoint,
@@ -70,6 +70,8 @@ export class DataplaneState {
   readonly wireguardV6: Map<string, WireguardEndpointV6Update> = new Map();
   /** By `namespace/name`. */
   readonly services: Map<string, ServiceUpdate> = new Map();
+  readonly #workloadsByName = new Map<string, Set<string>>();
+  readonly #workloadsByAddress = new Map<string, Set<string>>();
   readonly #setUsers = new ReferenceCounts();
   readonly #policyUsers = new ReferenceCounts();
   readonly #profileUsers = new ReferenceCounts();
@@ -122,11 +124,14 @@ export class DataplaneState {
       case "WorkloadEndpointUpdate": {
         const text = workloadIdText(message.id);
         this.#useEndpoint(`workload/${text}`, message.endpoint.profile_ids, message.endpoint.tiers);
+        this.#indexWorkload(text, false);
         this.workloadEndpoints.set(text, { id: message.id, endpoint: message.endpoint });
+        this.#indexWorkload(text, true);
         return;
       }
       case "WorkloadEndpointRemove": {
         const text = workloadIdText(message.id);
+        this.#indexWorkload(text, false);
         remove(this.workloadEndpoints, text, "workload endpoint");
         this.#dropEndpoint(`workload/${text}`);
         return;
@@ -146,6 +151,31 @@ export class DataplaneState {
       default:
         this.#applyRest(message);
     }
+  }
+
+  /** The endpoints of a workload (`namespace/pod`), by {@link workloadIdText}, in order. */
+  endpointsOfWorkload(workload: string): readonly StateWorkload[] {
+    return this.#list(this.#workloadsByName.get(workload));
+  }
+
+  /** The endpoints that have an address, in canonical text; more than one where an address is just being reused. */
+  endpointsWithAddress(address: string): readonly StateWorkload[] {
+    return this.#list(this.#workloadsByAddress.get(address));
+  }
+
+  #list(texts: ReadonlySet<string> | undefined): readonly StateWorkload[] {
+    const out: StateWorkload[] = [];
+    for (const text of [...(texts ?? [])].sort()) out.push(must(this.workloadEndpoints.get(text), text));
+    return out;
+  }
+
+  #indexWorkload(text: string, add: boolean): void {
+    const known = this.workloadEndpoints.get(text);
+    if (known === undefined) return;
+    const { id, endpoint } = known;
+    change(this.#workloadsByName, id.workload, text, add);
+    for (const net of [...endpoint.ipv4_nets, ...endpoint.ipv6_nets])
+      change(this.#workloadsByAddress, net.slice(0, net.indexOf("/")), text, add);
   }
 
   #applyRest(message: Exclude<ToDataplane, { msg: PolicyMessage }>): void {
@@ -262,4 +292,12 @@ type PolicyMessage =
 
 function remove(map: Map<string, unknown>, id: string, what: string): void {
   assert(map.delete(id), () => `A remove came for ${what} ${id}, which was not sent`);
+}
+
+function change(index: Map<string, Set<string>>, key: string, text: string, add: boolean): void {
+  const texts = index.get(key) ?? new Set();
+  if (add) texts.add(text);
+  else texts.delete(text);
+  if (texts.size === 0) index.delete(key);
+  else index.set(key, texts);
 }

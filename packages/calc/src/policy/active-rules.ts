@@ -1,0 +1,291 @@
+import { assert } from "@bulrush/base";
+import {
+  type HostEndpoint,
+  type LabelMap,
+  type Policy,
+  type PolicyKey,
+  type ProfileRules,
+  type Rule,
+  sameValue,
+  type WorkloadEndpoint,
+} from "@bulrush/model";
+import type { DataplaneRule } from "@bulrush/proto";
+import { LabelIndex } from "../labels/label-index.ts";
+import type { LabelKeys } from "../labels/label-set.ts";
+import { identifyRules, policySeed, profileSeed } from "../rules/rule-ids.ts";
+import { scanRule } from "../rules/scan-rule.ts";
+import type { SpecCache } from "../rules/spec-cache.ts";
+import type { EventSequencer } from "../sequencer/event-sequencer.ts";
+import type { IpSetUsers } from "../sets/ip-set-users.ts";
+import {
+  type EndpointKey,
+  LocalEndpoint,
+  PolicyGroup,
+  PolicyState,
+  ProfileState,
+  samePlacing,
+} from "./policy-state.ts";
+
+/** Told what the lists of policies on endpoints depend on. */
+export interface PlacingListener {
+  /** The endpoint came, changed, went, or other policies apply to it. */
+  onEndpointDirty(endpoint: LocalEndpoint): void;
+  /** A policy in the group came, went or moved. */
+  onGroupDirty(group: PolicyGroup): void;
+}
+
+const NO_MAP: LabelMap = new Map();
+
+/** What an unknown profile means: nothing passes. */
+const MISSING_PROFILE: ProfileRules = { inbound_rules: [{ action: "deny" }], outbound_rules: [{ action: "deny" }] };
+
+/**
+ * Which policies and profiles are needed on this host: those that apply to a local endpoint. Policies of one selector
+ * are matched as one.
+ *
+ * Activation is settled on `flush`: a policy that loses its last endpoint and gains another between two flushes is not
+ * even noticed.
+ *
+ * Invariant: after a flush the sequencer knows exactly the policies that are `wanted` and the profiles with users, each
+ * with its present rules, and the IP sets of those rules are retained.
+ */
+export class ActiveRules {
+  readonly #keys: LabelKeys;
+  readonly #cache: SpecCache;
+  readonly #sets: IpSetUsers;
+  readonly #sequencer: EventSequencer;
+  readonly #listener: PlacingListener;
+  readonly #index: LabelIndex<LocalEndpoint, PolicyGroup>;
+  readonly #endpoints = new Map<string, LocalEndpoint>();
+  readonly #policies = new Map<string, PolicyState>();
+  readonly #profiles = new Map<string, ProfileState>();
+  readonly #groups = new Map<string, PolicyGroup>();
+  #lastGroupId = 0;
+  readonly #dirtyPolicies = new Set<PolicyState>();
+  readonly #dirtyProfiles = new Set<ProfileState>();
+
+  constructor(
+    keys: LabelKeys,
+    cache: SpecCache,
+    sets: IpSetUsers,
+    sequencer: EventSequencer,
+    listener: PlacingListener,
+  ) {
+    this.#keys = keys;
+    this.#cache = cache;
+    this.#sets = sets;
+    this.#sequencer = sequencer;
+    this.#listener = listener;
+    this.#index = new LabelIndex({
+      onMatchStarted: (group, endpoint) => {
+        if (group.matchCount === 1) this.#groupToggled(group);
+        listener.onEndpointDirty(endpoint);
+      },
+      onMatchStopped: (group, endpoint) => {
+        if (group.matchCount === 0) this.#groupToggled(group);
+        listener.onEndpointDirty(endpoint);
+      },
+    });
+  }
+
+  /** Local endpoints. */
+  get endpoints(): Iterable<LocalEndpoint> {
+    return this.#endpoints.values();
+  }
+
+  /** Profiles that local endpoints have and nobody defined: they deny everything. */
+  missingProfiles(): string[] {
+    const out: string[] = [];
+    for (const profile of this.#profiles.values())
+      if (profile.users > 0 && profile.rules === undefined) out.push(profile.name);
+    return out.sort();
+  }
+
+  /** Calls back for every local endpoint that the group's policies apply to. */
+  forEachEndpoint(group: PolicyGroup, visit: (endpoint: LocalEndpoint) => void): void {
+    this.#index.forEachMatch(group, visit);
+  }
+
+  setEndpoint(path: string, key: EndpointKey, value: WorkloadEndpoint | HostEndpoint | undefined): void {
+    let endpoint = this.#endpoints.get(path);
+    const old = endpoint?.value;
+    if (value === undefined) {
+      if (endpoint === undefined) return;
+      this.#endpoints.delete(path);
+      endpoint.value = undefined;
+    } else {
+      if (old !== undefined && sameValue(old, value)) return;
+      if (endpoint === undefined) this.#endpoints.set(path, (endpoint = new LocalEndpoint(path, key)));
+      endpoint.value = value;
+    }
+    // The new before the old, so that what stays is never without a user.
+    for (const name of new Set(value?.profile_ids)) this.#useProfile(name, 1);
+    for (const name of new Set(old?.profile_ids)) this.#useProfile(name, -1);
+    if (value === undefined) this.#index.removeItem(endpoint);
+    else this.#index.setItem(endpoint, this.#keys.makeSet(value.labels ?? NO_MAP), value.profile_ids ?? []);
+    this.#listener.onEndpointDirty(endpoint);
+  }
+
+  setPolicy(key: PolicyKey, text: string, given: Policy | undefined): void {
+    // A staged policy that stands for the removal of its original says nothing itself.
+    const value = given?.staged_action === "Delete" ? undefined : given;
+    let policy = this.#policies.get(text);
+    if (policy === undefined) {
+      if (value === undefined) return;
+      this.#policies.set(text, (policy = new PolicyState(key)));
+    }
+    const { value: old, group: oldGroup } = policy;
+    if (old === undefined && value === undefined) return;
+    if (old !== undefined && value !== undefined && sameValue(old, value)) return;
+    policy.value = value;
+    this.#dirtyPolicies.add(policy);
+    const selectorStays = value !== undefined && old !== undefined && value.selector === old.selector;
+    const group = selectorStays ? oldGroup : value && this.#groupOf(value.selector ?? "");
+    policy.group = group;
+    if (group !== oldGroup) {
+      group?.policies.add(policy);
+      oldGroup?.policies.delete(policy);
+      if (group !== undefined) this.#listener.onGroupDirty(group);
+      if (oldGroup !== undefined) this.#leaveGroup(oldGroup);
+    } else if (group !== undefined && old !== undefined && value !== undefined && !samePlacing(old, value))
+      this.#listener.onGroupDirty(group);
+  }
+
+  setProfileRules(name: string, rules: ProfileRules | undefined): void {
+    const known = this.#profiles.get(name);
+    if (known === undefined && rules === undefined) return;
+    const profile = known ?? this.#newProfile(name);
+    if (sameValue(profile.rules, rules)) return;
+    profile.rules = rules;
+    this.#dirtyProfiles.add(profile);
+  }
+
+  /** The labels that local endpoints inherit from a profile; `undefined` when it has gone. */
+  setProfileLabels(name: string, labels: LabelMap | undefined): void {
+    this.#index.setParent(name, labels && this.#keys.makeSet(labels));
+  }
+
+  /** Announces what came into use and takes back what no longer is. The IP sets are settled by their own flush. */
+  flush(): void {
+    for (const policy of this.#dirtyPolicies) if (policy.wanted) this.#announcePolicy(policy);
+    for (const profile of this.#dirtyProfiles) if (profile.users > 0) this.#announceProfile(profile);
+    for (const policy of this.#dirtyPolicies) if (!policy.wanted) this.#retirePolicy(policy);
+    for (const profile of this.#dirtyProfiles) if (profile.users === 0) this.#retireProfile(profile);
+    this.#dirtyPolicies.clear();
+    this.#dirtyProfiles.clear();
+  }
+
+  #groupToggled(group: PolicyGroup): void {
+    for (const policy of group.policies) this.#dirtyPolicies.add(policy);
+  }
+
+  #groupOf(selectorText: string): PolicyGroup {
+    const selector = this.#cache.selector(selectorText);
+    let group = this.#groups.get(selector.text);
+    if (group === undefined) {
+      group = new PolicyGroup(++this.#lastGroupId, selector, this.#keys);
+      this.#groups.set(group.text, group);
+      this.#index.addSelector(group);
+    }
+    return group;
+  }
+
+  #leaveGroup(group: PolicyGroup): void {
+    this.#listener.onGroupDirty(group);
+    if (group.policies.size > 0) return;
+    this.#groups.delete(group.text);
+    this.#index.removeSelector(group);
+  }
+
+  #newProfile(name: string): ProfileState {
+    const profile = new ProfileState(name);
+    this.#profiles.set(name, profile);
+    return profile;
+  }
+
+  #useProfile(name: string, change: 1 | -1): void {
+    const profile = this.#profiles.get(name) ?? this.#newProfile(name);
+    profile.users += change;
+    assert(profile.users >= 0, () => `Profile ${name} has fewer than no users`);
+    this.#dirtyProfiles.add(profile);
+  }
+
+  #announcePolicy(policy: PolicyState): void {
+    const { value } = policy;
+    if (value === undefined) return;
+    if (policy.sentValue !== undefined && sameValue(policy.sentValue, value)) return;
+    const tier = policy.tier;
+    const used = new Set<string>();
+    const inbound = this.#scan(value.inbound_rules, policySeed("in", tier, policy.id), used);
+    const outbound = this.#scan(value.outbound_rules, policySeed("out", tier, policy.id), used);
+    this.#sequencer.policies.update(policy.text, {
+      msg: "ActivePolicyUpdate",
+      id: policy.id,
+      policy: {
+        inbound_rules: inbound,
+        outbound_rules: outbound,
+        untracked: value.untracked ?? false,
+        pre_dnat: value.pre_dnat ?? false,
+        namespace: value.namespace ?? policy.id.namespace,
+        tier,
+        original_selector: policy.group?.text ?? "",
+        perf_hints: value.performance_hints ?? [],
+      },
+    });
+    for (const id of policy.sentSets) this.#sets.release(id);
+    policy.sentSets = [...used];
+    policy.sentValue = value;
+  }
+
+  #retirePolicy(policy: PolicyState): void {
+    if (policy.value === undefined) this.#policies.delete(policy.text);
+    if (policy.sentValue === undefined) return;
+    this.#sequencer.policies.remove(policy.text, { msg: "ActivePolicyRemove", id: policy.id });
+    for (const id of policy.sentSets) this.#sets.release(id);
+    policy.sentSets = [];
+    policy.sentValue = undefined;
+  }
+
+  #announceProfile(profile: ProfileState): void {
+    const { name } = profile;
+    const rules = profile.rules ?? MISSING_PROFILE;
+    if (profile.active && sameValue(profile.sentRules, rules)) return;
+    const used = new Set<string>();
+    const inbound = this.#scan(rules.inbound_rules, profileSeed("in", name), used);
+    const outbound = this.#scan(rules.outbound_rules, profileSeed("out", name), used);
+    this.#sequencer.profiles.update(name, {
+      msg: "ActiveProfileUpdate",
+      id: name,
+      profile: { inbound_rules: inbound, outbound_rules: outbound },
+    });
+    for (const id of profile.sentSets) this.#sets.release(id);
+    profile.sentSets = [...used];
+    profile.sentRules = rules;
+    profile.active = true;
+  }
+
+  #retireProfile(profile: ProfileState): void {
+    if (profile.rules === undefined) this.#profiles.delete(profile.name);
+    if (!profile.active) return;
+    this.#sequencer.profiles.remove(profile.name, { msg: "ActiveProfileRemove", id: profile.name });
+    for (const id of profile.sentSets) this.#sets.release(id);
+    profile.sentSets = [];
+    profile.sentRules = undefined;
+    profile.active = false;
+  }
+
+  /** The rules for the dataplane. Their sets are retained, each once for the owner: `used` collects the ids. */
+  #scan(rules: readonly Rule[] | undefined, seed: string, used: Set<string>): DataplaneRule[] {
+    const out: Omit<DataplaneRule, "rule_id">[] = [];
+    for (const rule of rules ?? []) {
+      const scanned = scanRule(rule, this.#cache);
+      for (const spec of scanned.sets) {
+        if (used.has(spec.id)) continue;
+        used.add(spec.id);
+        this.#sets.retain(spec);
+      }
+      out.push(scanned.rule);
+    }
+    return identifyRules(seed, out);
+  }
+}
