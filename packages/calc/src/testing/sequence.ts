@@ -24,7 +24,7 @@ export interface ExpectedState {
 
 /** A test that sends the states in every order and flush strategy and compares each with what is expected. */
 export function sequence(name: string, states: readonly ExpectedState[], config: Partial<CalcGraphConfig> = {}): void {
-  test(name, () => {
+  void test(name, () => {
     runSequence(
       states.map((state) => state.kvs),
       (kvs, actual) => {
