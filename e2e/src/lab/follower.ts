@@ -1,0 +1,107 @@
+import { systemClock } from "@bulrush/base";
+import type { Update } from "@bulrush/model";
+import { hashValue } from "@bulrush/proto";
+import { createSyncClient, type SyncClient, tlsFromParameters } from "@bulrush/sync-client";
+import type { TlsFiles } from "./certificates.ts";
+
+export interface FollowerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsFiles;
+  readonly serverCN: string;
+}
+
+/**
+ * Follows Typha's `felix` stream as one more client, to know when Typha has what a directory says and at which of its
+ * sequences. From there the agents' acks tell when every kernel has it.
+ *
+ * Invariant: `#hashes` holds the stream's present KVs, a hash each.
+ */
+export class Follower {
+  readonly #client: SyncClient;
+  readonly #hashes = new Map<string, string>();
+  #isInSync = false;
+  #waiters: (() => void)[] = [];
+
+  constructor(options: FollowerOptions) {
+    const tls = tlsFromParameters({
+      caFile: options.tls.ca,
+      certFile: options.tls.cert,
+      keyFile: options.tls.key,
+      serverCN: options.serverCN,
+    });
+    this.#client = createSyncClient({
+      servers: [{ host: options.host, port: options.port }],
+      ...(tls === undefined ? {} : { tls }),
+      hostname: "lab-follower",
+      info: "lab",
+      syncer: "felix",
+      clock: systemClock({ keepAlive: true }),
+      random: Math.random,
+      backoffInitialMs: 50,
+      backoffMaxMs: 250,
+      callbacks: {
+        onUpdates: (updates) => {
+          for (const { path, value } of updates) {
+            if (value === undefined) this.#hashes.delete(path);
+            else this.#hashes.set(path, hashValue(path, value));
+          }
+        },
+        onStatusUpdated: (status) => {
+          this.#isInSync = status === "in-sync";
+          this.#wake();
+        },
+        onSequence: (sequence) => {
+          this.#client.ack(sequence);
+          this.#wake();
+        },
+      },
+    });
+    this.#client.start();
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters.splice(0)) waiter();
+  }
+
+  /**
+   * Resolves once Typha holds exactly these KVs, with a sequence of Typha's that is not before that state. Rejects
+   * with the first differences after `timeoutMs`.
+   */
+  async reaches(updates: readonly Update[], timeoutMs: number): Promise<number> {
+    const wanted = new Map(updates.map(({ path, value }) => [path, hashValue(path, value)]));
+    const deadlineMs = performance.now() + timeoutMs;
+    for (;;) {
+      const differences = this.#differences(wanted);
+      const sequence = this.#client.state().serverSequence;
+      if (this.#isInSync && differences.length === 0 && sequence !== undefined) return sequence;
+      const leftMs = deadlineMs - performance.now();
+      if (leftMs <= 0) {
+        const { phase, lastError } = this.#client.state();
+        const why = differences.length > 0 ? differences.slice(0, 5).join(", ") : `stream is ${phase}`;
+        throw new Error(`Typha did not reach the manifests: ${why} (${lastError?.message ?? "no connection error"})`);
+      }
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.min(leftMs, 250));
+        this.#waiters.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
+  #differences(wanted: ReadonlyMap<string, string>): string[] {
+    const out: string[] = [];
+    for (const [path, hash] of wanted) {
+      const have = this.#hashes.get(path);
+      if (have !== hash) out.push(`${have === undefined ? "missing" : "other value at"} ${path}`);
+    }
+    for (const path of this.#hashes.keys()) if (!wanted.has(path)) out.push(`left over ${path}`);
+    return out;
+  }
+
+  stop(): Promise<void> {
+    return this.#client.stop();
+  }
+}
