@@ -1,0 +1,110 @@
+/**
+ * The server process of the fan-out bench: cache, feeder, server and listener as Typha has them, without a datastore.
+ * argv: control socket path, keys, KVs per tick. Prints the sync port and the floor port.
+ */
+import { createServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { systemClock } from "@bulrush/base";
+import { createMetrics, silentLogger } from "@bulrush/service";
+import { SnapshotCache } from "../src/cache/snapshot-cache.ts";
+import { createFrameEncoder } from "../src/pipeline/frame-encoder.ts";
+import { CacheFeeder } from "../src/pipeline/cache-feeder.ts";
+import { SyncListener } from "../src/server/listener.ts";
+import { createServerMetrics } from "../src/server/server-metrics.ts";
+import { DEFAULT_SERVER_SETTINGS } from "../src/server/settings.ts";
+import { SyncServer } from "../src/server/sync-server.ts";
+import { readTlsMaterial, tlsServerOptions } from "../src/server/tls-material.ts";
+import { certificateFile } from "../src/testing/websocket-client.ts";
+import { type Answer, type Command, onLines } from "./control.ts";
+import { Workload } from "./workload.ts";
+
+const [controlPath = "", keys = "", perTick = ""] = process.argv.slice(2);
+const workload = new Workload(Number(keys));
+const clock = systemClock();
+const metrics = createServerMetrics(createMetrics());
+const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const encodeFrame = createFrameEncoder(() => server.connectionCount);
+const cache = new SnapshotCache({ syncer: "felix", epoch: "bench", nowMs: clock.nowMs(), encodeFrame, yieldTurn });
+const feeder = new CacheFeeder({ cache, clock, yieldTurn, maxBatch: 100 });
+const server: SyncServer = new SyncServer({
+  settings: DEFAULT_SERVER_SETTINGS,
+  streams: [{ cache, upstreamAgeMs: () => 0, onFanOut: (durationMs) => feeder.onFanOut(durationMs) }],
+  clock,
+  random: Math.random,
+  defer: setImmediate,
+  logger: silentLogger,
+  metrics,
+});
+const tls = {
+  keyFile: certificateFile("server.key"),
+  certFile: certificateFile("server.crt"),
+  caFile: certificateFile("ca.crt"),
+  clientRule: { commonName: "typha-client" },
+};
+const listener = new SyncListener({
+  host: "127.0.0.1",
+  port: 0,
+  tls,
+  handshakeTimeoutMs: 60_000,
+  clock,
+  random: Math.random,
+  logger: silentLogger,
+  log: server.log,
+  metrics,
+  onAccepted: (transport, deadlineMs) => server.accept(transport, deadlineMs),
+  onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
+});
+
+const fill = workload.fill();
+for (let i = 0; i < fill.length; i += 100) await feeder.onUpdates(fill.slice(i, i + 100));
+feeder.onStatusUpdated("in-sync");
+
+// The floor: the same TLS, the same bytes, nothing else.
+const floorSockets: TLSSocket[] = [];
+const floorServer = createTlsServer({ noDelay: true, ...tlsServerOptions(readTlsMaterial(tls), 60_000) }, (socket) => {
+  socket.setNoDelay(true);
+  socket.resume();
+  floorSockets.push(socket);
+});
+floorServer.listen(0, "127.0.0.1");
+await once(floorServer, "listening");
+
+let ticks = new Map<number, ReturnType<Workload["tick"]>>();
+let cpu = process.cpuUsage();
+const answer = (socket: Socket): void => {
+  const { user, system } = process.cpuUsage(cpu);
+  cpu = process.cpuUsage();
+  const reply: Answer = { cpuUs: user + system, frameBytes: cache.head.frame.length };
+  socket.write(`${JSON.stringify(reply)}\n`);
+};
+let floorFrame = Buffer.alloc(0);
+const control = createServer((socket) => {
+  onLines(socket, (message) => {
+    const command = message as Command;
+    switch (command.do) {
+      case "tick":
+        void feeder.onUpdates(ticks.get(command.t) ?? []);
+        return;
+      case "floor":
+        for (const target of floorSockets) target.write(floorFrame);
+        return;
+      case "prepare":
+        ticks = new Map();
+        for (let t = command.from; t < command.from + command.count; t++)
+          ticks.set(t, workload.tick(t, Number(perTick)));
+        floorFrame = Buffer.from(cache.head.frame);
+        globalThis.gc?.();
+        answer(socket);
+        return;
+      case "cpu":
+        answer(socket);
+    }
+  });
+});
+control.listen(controlPath);
+// Lets a profiler write its file.
+process.on("SIGTERM", () => process.exit(0));
+const { port } = await listener.listening;
+process.stdout.write(`${port} ${(floorServer.address() as AddressInfo).port}\n`);
