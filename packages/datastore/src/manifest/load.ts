@@ -1,5 +1,17 @@
+import { promises as fs } from "node:fs";
+import { basename } from "node:path";
 import type { Resource } from "@bulrush/model";
 import type { Problem, SourcePosition } from "../problem.ts";
+import { asDatastoreError, listManifestFiles } from "./list-files.ts";
+import { mergeManifests } from "./merge.ts";
+import type { ParsedManifest } from "./parse.ts";
+import {
+  DEFAULT_MAX_FILE_BYTES,
+  DEFAULT_MAX_FILES,
+  failed,
+  parseManifestBytes,
+  readManifestFile,
+} from "./read-file.ts";
 
 /** One object of a manifest, with the defaults that an API server would have set. */
 export interface ManifestResource {
@@ -28,6 +40,36 @@ export interface LoadOptions {
  *
  * @throws DatastoreError DATASTORE_NOT_FOUND if there is nothing at `path`, DATASTORE_FAILED if it cannot be read.
  */
-export function loadManifests(_path: string, _options: LoadOptions = {}): Promise<LoadedManifests> {
-  return Promise.resolve({ resources: [], problems: [] });
+export async function loadManifests(path: string, options: LoadOptions = {}): Promise<LoadedManifests> {
+  const { maxFileBytes = DEFAULT_MAX_FILE_BYTES, maxFiles = DEFAULT_MAX_FILES } = options;
+  const problems: Problem[] = [];
+  const parsed: ParsedManifest[] = [];
+  if (path === "-") parsed.push(await readStream(options.stdin ?? process.stdin, maxFileBytes));
+  else if (await isDirectory(path)) {
+    const found = await listManifestFiles(path, maxFiles);
+    problems.push(...found.problems);
+    for (const file of found.files) parsed.push(await readManifestFile(file.absolute, file.path, maxFileBytes));
+  } else parsed.push(await readManifestFile(path, basename(path), maxFileBytes));
+  for (const file of parsed) problems.push(...file.problems);
+  const merged = mergeManifests(parsed.map((file) => file.resources));
+  return { resources: merged.resources, problems: [...problems, ...merged.problems] };
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await fs.stat(path)).isDirectory();
+  } catch (error) {
+    throw asDatastoreError(path, error);
+  }
+}
+
+async function readStream(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<ParsedManifest> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return failed("-", `More than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return parseManifestBytes(Buffer.concat(chunks), "-");
 }

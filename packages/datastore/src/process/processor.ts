@@ -1,3 +1,4 @@
+import { AssertionError, messageOf } from "@bulrush/base";
 import type { Key, Resource, Value } from "@bulrush/model";
 import type { ItemKey } from "../driver/driver.ts";
 import type { ItemIssue } from "../driver/item-issue.ts";
@@ -47,4 +48,18 @@ export function simpleProcessor(process: (input: ProcessorInput) => Processed): 
 /** Outputs and nothing to complain about. */
 export function processed(outputs: readonly ProcessedKV[], issues: readonly ItemIssue[] = []): Processed {
   return { outputs, issues, isClosedForm: false };
+}
+
+/**
+ * Runs a processor on data of any shape. Where it trips over something that no check foresaw, the item counts as one
+ * that cannot be converted.
+ */
+export function processSafely(processor: UpdateProcessor, input: ProcessorInput): Processed {
+  try {
+    return processor.process(input);
+  } catch (error) {
+    if (error instanceof AssertionError) throw error;
+    const issue: ItemIssue = { severity: "error", field: "", message: `Cannot be converted: ${messageOf(error)}` };
+    return processor.process({ ...input, value: undefined, issues: [...(input.issues ?? []), issue] });
+  }
 }

@@ -25,54 +25,87 @@ export interface ReadPolicy {
 /** Comes before every order that a policy can have. */
 const FIRST_ORDER = -Number.MAX_VALUE;
 
+/** Unreadable, they change nothing about what is let through. */
+const HARMLESS: ReadonlySet<unknown> = new Set(["performanceHints", "stagedAction"]);
+/** They say where a policy stands and for whom it is. */
+const PLACING: ReadonlySet<unknown> = new Set([
+  "selector",
+  "namespaceSelector",
+  "serviceAccountSelector",
+  "tier",
+  "order",
+  "types",
+  "doNotTrack",
+  "preDNAT",
+  "applyOnForward",
+]);
+
+const DENY_ALL: ReadRule = { rule: { action: "Deny" } };
+
 /**
  * The spec as it may be applied, where `issues` name what of it is unreadable (paths from the spec on). Without issues
- * it is the spec. With issues it is closed: it never lets through what the policy that was meant would have stopped.
+ * it is the spec, with the types that its rules imply where it names none. With issues it is closed: it never lets
+ * through what the policy that was meant would have stopped.
  *
- * - A bad Allow rule is dropped, and so is a bad Log rule. A bad Deny or Pass rule, or one whose action is unreadable,
- *   denies whatever its readable fields match: a bad condition counts as fulfilled.
- * - Types that are not named come from the rules; where they cannot be read, both directions are meant.
- * - Unreadable words about which endpoints the policy is for (or any other bad field of the spec): it is for all
- *   endpoints of its scope, and its Allow rules are dropped, its Pass rules deny.
+ * | Unreadable | Becomes |
+ * |---|---|
+ * | an Allow or Log rule | nothing |
+ * | a Deny or Pass rule, or one with no readable action | a Deny of all that its readable fields match |
+ * | a list of rules | one Deny of everything |
+ * | a selector, the tier, the order, the types, a flag | all endpoints of the scope, the default tier, the first place, both directions, also forwarded traffic; Allow rules go, Pass rules deny |
+ * | the spec, or a field that we do not know | the same, and a Deny of everything last in both directions |
+ * | performance hints, staged action | left out |
  */
 export function closePolicy(spec: unknown, issues: readonly Issue[]): ReadPolicy {
   const fields: JsonObject = isObject(spec) ? { ...spec } : {};
   const byRule = new Map<string, Issue[]>();
-  let isWide = !isObject(spec);
+  let isUnknown = !isObject(spec);
+  let isMisplaced = false;
   for (const issue of issues) {
     const [field, index] = issue.path;
-    if ((field === "ingress" || field === "egress") && typeof index === "number") {
+    if (isDirection(field) && typeof index === "number") {
       const key = `${field}[${index}]`;
-      const known = byRule.get(key);
-      if (known === undefined) byRule.set(key, [issue]);
-      else known.push(issue);
-      continue;
+      byRule.set(key, [...(byRule.get(key) ?? []), issue]);
+    } else if (isDirection(field)) fields[field] = [DENY_ALL.rule];
+    else {
+      if (typeof field === "string") delete fields[field];
+      if (PLACING.has(field)) isMisplaced = true;
+      else if (!HARMLESS.has(field)) isUnknown = true;
     }
-    isWide = true;
-    if (typeof field === "string") delete fields[field];
-    if (field === "order") fields["order"] = FIRST_ORDER;
   }
-  if (isWide) {
-    for (const field of ["selector", "namespaceSelector", "serviceAccountSelector"]) delete fields[field];
-  }
-  const areTypesUnsure =
-    !isObject(spec) ||
-    issues.some(
-      (issue) => ["types", "ingress", "egress"].includes(String(issue.path[0])) && typeof issue.path[1] !== "number",
-    );
-  // No types at all would mean both directions.
-  if (!areTypesUnsure) Object.assign(fields, calicoPolicyTypes(fields));
-  const read = (direction: "ingress" | "egress"): ReadRule[] =>
-    rulesOf(fields[direction]).flatMap((rule, i) => {
+  if (isMisplaced || isUnknown) misplace(fields, issues);
+  else Object.assign(fields, calicoPolicyTypes(fields));
+  const read = (direction: "ingress" | "egress"): ReadRule[] => {
+    const rules = rulesOf(fields[direction]).flatMap((rule, i) => {
       const own = byRule.get(`${direction}[${i}]`);
       const closed = own === undefined ? { rule: rule as RuleSpec } : closeRule(rule, own);
-      return closed === undefined ? [] : isWide ? onlyDenials(closed) : [closed];
+      return closed === undefined ? [] : isMisplaced || isUnknown ? onlyDenials(closed) : [closed];
     });
+    return isUnknown ? [...rules, DENY_ALL] : rules;
+  };
   const ingress = read("ingress");
   const egress = read("egress");
   delete fields["ingress"];
   delete fields["egress"];
   return { spec: fields, ingress, egress };
+}
+
+function isDirection(field: unknown): field is "ingress" | "egress" {
+  return field === "ingress" || field === "egress";
+}
+
+/** Makes a spec mean every endpoint that it could have meant, at the first place where one is unsure. */
+function misplace(fields: JsonObject, issues: readonly Issue[]): void {
+  const isBad = (name: string): boolean => issues.some(({ path }) => path[0] === name);
+  for (const name of ["selector", "namespaceSelector", "serviceAccountSelector"]) delete fields[name];
+  if (isBad("order")) fields["order"] = FIRST_ORDER;
+  if (!Array.isArray(fields["types"]) || issues.some(({ path }) => !PLACING.has(path[0]) && !isDirection(path[0])))
+    delete fields["types"];
+  if (["doNotTrack", "preDNAT", "applyOnForward"].some(isBad)) {
+    delete fields["doNotTrack"];
+    delete fields["preDNAT"];
+    fields["applyOnForward"] = true;
+  }
 }
 
 function rulesOf(value: unknown): readonly unknown[] {

@@ -1,0 +1,237 @@
+import {
+  CALICO_V3,
+  type ClusterPolicyPeer,
+  type ClusterPolicyProtocol,
+  type ClusterPolicyRule,
+  type ClusterPolicySubject,
+  type EntityRule,
+  type GlobalNetworkPolicyResource,
+  isObject,
+  type Resource,
+  type RuleSpec,
+} from "@bulrush/model";
+import { canonicalCidr } from "@bulrush/ip";
+import type { ItemIssue } from "../driver/item-issue.ts";
+import {
+  type Check,
+  cidr,
+  formatPath,
+  integer,
+  type Issue,
+  issuesOf,
+  list,
+  object,
+  oneOf,
+  type Path,
+  text,
+} from "../process/check.ts";
+import { errorAt } from "../process/issue.ts";
+import { labelSelector, namespaceSelectorText, podSelectorText } from "./label-selector.ts";
+import { type KubernetesPort, mergePorts } from "./merge-ports.ts";
+
+const TIERS: Readonly<Record<string, string>> = { Admin: "kube-admin", Baseline: "kube-baseline" };
+const ACTIONS = { Accept: "Allow", Deny: "Deny", Pass: "Pass" } as const;
+
+/** `resource` undefined: the policy says nothing (an unknown tier, no subject), which is as if it were not there. */
+export interface ConvertedClusterPolicy {
+  readonly resource: GlobalNetworkPolicyResource | undefined;
+  readonly issues: readonly ItemIssue[];
+}
+
+const pods = object({ namespaceSelector: labelSelector, podSelector: labelSelector });
+const portNumber = integer(1, 65535);
+
+/** Exactly one of the fields. */
+function union(fields: Readonly<Record<string, Check>>): Check {
+  const check = object(fields);
+  return (value, path, issues) => {
+    check(value, path, issues);
+    if (isObject(value) && Object.values(value).filter((v) => v !== undefined && v !== null).length !== 1)
+      issues.push({ path, message: `Needs exactly one of ${Object.keys(fields).join(", ")}` });
+  };
+}
+
+const range: Check = (value, path, issues) => {
+  object({ start: portNumber, end: portNumber })(value, path, issues);
+  const { start, end } = isObject(value) ? value : {};
+  if (!(typeof start === "number" && typeof end === "number" && start <= end))
+    issues.push({ path, message: "Needs a start that is not above its end" });
+};
+
+const withPort = object({ destinationPort: union({ number: portNumber, range }) });
+const protocol = union({
+  tcp: withPort,
+  udp: withPort,
+  sctp: withPort,
+  destinationNamedPort: text((name) => /^(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*$/i.test(name), "a port name"),
+});
+const ingressPeer = union({ namespaces: labelSelector, pods });
+const egressPeer = union({ namespaces: labelSelector, pods, networks: list(cidr) });
+const common = { name: text(), action: oneOf("Accept", "Deny", "Pass"), protocols: list(protocol) };
+const CHECKS = {
+  ingress: object({ ...common, from: list(ingressPeer) }),
+  egress: object({ ...common, to: list(egressPeer) }),
+} as const;
+
+type Direction = keyof typeof CHECKS;
+
+/**
+ * A policy.networking.k8s.io ClusterNetworkPolicy as a v3 GlobalNetworkPolicy. A rule that cannot be read closes: an
+ * Accept is dropped; a Deny or a Pass denies everything, or what its ports say where only a peer is of a kind that we do
+ * not know.
+ */
+export function convertClusterNetworkPolicy(policy: Resource): ConvertedClusterPolicy {
+  const spec = isObject(policy.spec) ? policy.spec : {};
+  const issues: ItemIssue[] = [];
+  const tier = typeof spec["tier"] === "string" && Object.hasOwn(TIERS, spec["tier"]) ? TIERS[spec["tier"]] : undefined;
+  if (tier === undefined) {
+    const message = `Expected Admin or Baseline, found ${JSON.stringify(spec["tier"])}; the policy is not in use`;
+    return { resource: undefined, issues: [errorAt("spec.tier", message)] };
+  }
+  const subjectIssues = issuesOf(union({ namespaces: labelSelector, pods }), spec["subject"] ?? {}, [
+    "spec",
+    "subject",
+  ]);
+  const subject: ClusterPolicySubject = isObject(spec["subject"]) ? spec["subject"] : {};
+  if (!subject.namespaces && !subject.pods)
+    return { resource: undefined, issues: [errorAt("spec.subject", "Names nobody; the policy is not in use")] };
+  const priorityIssues = issuesOf(integer(0, 1000), spec["priority"], ["spec", "priority"]);
+  const misplaced = [...subjectIssues, ...priorityIssues];
+  issues.push(...misplaced.map((issue) => errorAt(formatPath(issue.path), issue.message)));
+  const rules = (direction: Direction): RuleSpec[] => {
+    const found = rulesOf(spec[direction], direction, issues);
+    if (misplaced.length === 0) return found;
+    return found.flatMap((rule) => (rule.action === "Allow" ? [] : [{ ...rule, action: "Deny" as const }]));
+  };
+  const ingress = rules("ingress");
+  const egress = rules("egress");
+  const { metadata } = policy;
+  return {
+    issues,
+    resource: {
+      apiVersion: CALICO_V3,
+      kind: "GlobalNetworkPolicy",
+      metadata: {
+        name: metadata.name,
+        ...(metadata.uid !== undefined && { uid: metadata.uid }),
+        ...(metadata.resourceVersion !== undefined && { resourceVersion: metadata.resourceVersion }),
+      },
+      spec: {
+        tier,
+        order: priorityIssues.length === 0 ? (spec["priority"] as number) : 0,
+        ...(subjectIssues.length > 0
+          ? { namespaceSelector: "all()", selector: podSelectorText(undefined) }
+          : subjectSelectors(subject)),
+        types: [...(ingress.length > 0 ? ["Ingress" as const] : []), ...(egress.length > 0 ? ["Egress" as const] : [])],
+        ingress,
+        egress,
+      },
+    },
+  };
+}
+
+function subjectSelectors({ namespaces, pods }: ClusterPolicySubject): { namespaceSelector: string; selector: string } {
+  return {
+    namespaceSelector: namespaceSelectorText(pods ? (pods.namespaceSelector ?? {}) : namespaces),
+    selector: podSelectorText(pods?.podSelector),
+  };
+}
+
+function rulesOf(value: unknown, direction: Direction, issues: ItemIssue[]): RuleSpec[] {
+  if (value === undefined || value === null) return [];
+  const at: Path = ["spec", direction];
+  if (!Array.isArray(value)) {
+    issues.push(errorAt(formatPath(at), "Expected a list"));
+    return [{ action: "Deny" }];
+  }
+  return (value as unknown[]).flatMap((rule, i) => {
+    const path = [...at, i];
+    const found = [...issuesOf(CHECKS[direction], rule, path), ...missing(rule, direction, path)];
+    issues.push(...found.map((issue) => errorAt(formatPath(issue.path), issue.message)));
+    return found.length === 0 ? convertRule(rule as ClusterPolicyRule, direction) : closeRule(rule, direction, found);
+  });
+}
+
+function missing(rule: unknown, direction: Direction, path: Path): Issue[] {
+  const fields = isObject(rule) ? rule : {};
+  const peers = direction === "ingress" ? "from" : "to";
+  const isEmpty = (name: string): boolean => {
+    const value = fields[name];
+    return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+  };
+  return ["action", peers].filter(isEmpty).map((name) => ({ path: [...path, name], message: "Missing" }));
+}
+
+function closeRule(rule: unknown, direction: Direction, found: readonly Issue[]): RuleSpec[] {
+  const action = isObject(rule) ? rule["action"] : undefined;
+  if (action !== "Deny" && action !== "Pass") return [];
+  const peers = direction === "ingress" ? "from" : "to";
+  if (!found.every(({ path }) => path[3] === peers)) return [{ action: "Deny" }];
+  const ports = (rule as ClusterPolicyRule).protocols ?? [];
+  return combine("Deny", {}, direction, [{}], ports);
+}
+
+function convertRule(rule: ClusterPolicyRule, direction: Direction): RuleSpec[] {
+  const peers = ((direction === "ingress" ? rule.from : rule.to) ?? []).map(convertPeer);
+  const metadata = rule.name ? { metadata: { annotations: { name: rule.name } } } : {};
+  return combine(ACTIONS[rule.action ?? "Deny"], metadata, direction, peers, rule.protocols ?? []);
+}
+
+/** A namespaces peer means the pods in them: network sets, which carry namespace labels too, do not count. */
+function convertPeer({ namespaces, pods, networks }: ClusterPolicyPeer): EntityRule {
+  if (networks) return { nets: networks.map(canonicalCidr).filter((net) => net !== undefined) };
+  return {
+    selector: podSelectorText(pods?.podSelector),
+    namespaceSelector: namespaceSelectorText(pods ? (pods.namespaceSelector ?? {}) : (namespaces ?? {})),
+  };
+}
+
+function combine(
+  action: NonNullable<RuleSpec["action"]>,
+  metadata: Pick<RuleSpec, "metadata">,
+  direction: Direction,
+  peers: readonly EntityRule[],
+  protocols: readonly ClusterPolicyProtocol[],
+): RuleSpec[] {
+  return groupPorts(protocols).flatMap(({ protocol, ports }) =>
+    peers.map((peer): RuleSpec => {
+      const match = ports.length > 0 ? { ports } : {};
+      return {
+        action,
+        ...(protocol !== undefined && { protocol }),
+        ...(direction === "egress"
+          ? { destination: { ...peer, ...match } }
+          : { source: peer, ...(ports.length > 0 && { destination: match }) }),
+        ...metadata,
+      };
+    }),
+  );
+}
+
+interface ProtocolPorts {
+  readonly protocol?: string;
+  readonly ports: NonNullable<EntityRule["ports"]>;
+}
+
+/** Named ports first: they are of any protocol. Then by protocol; one without a port means all its ports. */
+function groupPorts(protocols: readonly ClusterPolicyProtocol[]): ProtocolPorts[] {
+  if (protocols.length === 0) return [{ ports: [] }];
+  const byProtocol = new Map<string, KubernetesPort[] | "all">();
+  for (const entry of protocols) {
+    const [name = "", fields] = Object.entries(entry).find(([, value]) => value !== undefined && value !== null) ?? [];
+    const known = byProtocol.get(name);
+    if (typeof fields === "string") byProtocol.set("", [...((byProtocol.get("") as KubernetesPort[]) ?? []), fields]);
+    else if (!fields?.destinationPort) byProtocol.set(name, "all");
+    else if (known !== "all") {
+      const { number, range } = fields.destinationPort;
+      const port: KubernetesPort = number ? [number, number] : [range?.start ?? 0, range?.end ?? 0];
+      byProtocol.set(name, [...(known ?? []), port]);
+    }
+  }
+  return [...byProtocol]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, found]) => ({
+      ...(name !== "" && { protocol: name.toUpperCase() }),
+      ports: found === "all" ? [] : mergePorts(found),
+    }));
+}

@@ -1,0 +1,58 @@
+import { isObject, kindFacts, type KindFacts, isOurGroup } from "@bulrush/model";
+
+/** What is wrong with an object before its spec is looked at, and where. */
+export interface StructureIssue {
+  readonly path: readonly string[];
+  readonly message: string;
+  /** Somebody else's kind: named, and no error of the file. */
+  readonly isForeign?: boolean;
+}
+
+const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
+const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+/** The facts of a readable object's kind, or what is wrong with it: kind, name, namespace, labels, annotations. */
+export function checkStructure(object: unknown): KindFacts | readonly StructureIssue[] {
+  if (!isObject(object)) return [{ path: [], message: `Expected an object, found ${shown(object)}` }];
+  const { apiVersion, kind, metadata } = object;
+  if (typeof apiVersion !== "string" || apiVersion === "")
+    return [{ path: ["apiVersion"], message: `Expected a group and version, found ${shown(apiVersion)}` }];
+  if (typeof kind !== "string" || kind === "")
+    return [{ path: ["kind"], message: `Expected the name of a kind, found ${shown(kind)}` }];
+  const facts = kindFacts(apiVersion, kind);
+  if (facts === undefined)
+    return [{ path: ["kind"], message: `Unknown kind "${kind}" of ${apiVersion}`, isForeign: !isOurGroup(apiVersion) }];
+  if (!isObject(metadata)) return [{ path: ["metadata"], message: `Expected an object, found ${shown(metadata)}` }];
+  const issues: StructureIssue[] = [];
+  const { name, namespace } = metadata;
+  if (typeof name !== "string" || !NAME.test(name)) {
+    const expected = "Expected up to 253 lower-case letters, digits, - and .";
+    issues.push({ path: ["metadata", "name"], message: `${expected}, found ${shown(name)}` });
+  }
+  if (facts.namespaced && !isAbsent(namespace) && (typeof namespace !== "string" || !NAMESPACE.test(namespace))) {
+    const expected = "Expected up to 63 lower-case letters, digits and -";
+    issues.push({ path: ["metadata", "namespace"], message: `${expected}, found ${shown(namespace)}` });
+  }
+  for (const field of ["labels", "annotations"]) {
+    const map = metadata[field];
+    if (isAbsent(map)) continue;
+    if (!isObject(map)) {
+      issues.push({ path: ["metadata", field], message: `Expected an object, found ${shown(map)}` });
+      continue;
+    }
+    for (const [key, value] of Object.entries(map)) {
+      if (typeof value !== "string")
+        issues.push({ path: ["metadata", field, key], message: `Expected a string, found ${shown(value)}; quote it` });
+    }
+  }
+  return issues.length > 0 ? issues : facts;
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || value === "";
+}
