@@ -1,8 +1,8 @@
 import type { WorkloadEndpointID } from "@bulrush/proto";
 
 /**
- * What the dataplane says of itself, sent whenever it changes (at most once per pass of the loop). Plain data that
- * survives structured cloning.
+ * What the dataplane says of itself, sent whenever it changes (at most once per pass of the loop) and every 10 s as a
+ * sign of life. Plain data that survives structured cloning.
  */
 export interface DataplaneStatus {
   /**
@@ -13,7 +13,7 @@ export interface DataplaneStatus {
   readonly phase: "waiting-datastore" | "waiting-interfaces" | "programming" | "in-sync" | "retrying" | "stopped";
   /** One sentence for people: what it waits for, or what failed last. */
   readonly reason: string;
-  /** True from the first apply without a failure, for as long as the loop runs. */
+  /** True once the rules and sets of the first apply are in the kernel, for as long as the loop runs. */
   readonly ready: boolean;
   readonly counters: DataplaneCounters;
 }

@@ -33,7 +33,11 @@ export interface MarkBits {
 export interface DataplaneConfig {
   /** Interface names of workloads begin with one of these. */
   readonly interfacePrefixes: readonly string[];
+  /** Interfaces whose addresses do not count when host endpoints are matched: names, or patterns as /.../. */
+  readonly interfaceExclude: readonly (string | RegExp)[];
   readonly ipv6Support: boolean;
+  /** The host is made a router. */
+  readonly ipForwarding: boolean;
   readonly marks: MarkBits;
   /** What happens to packets from a workload to its own host that policy allows. */
   readonly endpointToHostAction: "DROP" | "RETURN" | "ACCEPT";

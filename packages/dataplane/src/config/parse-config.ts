@@ -44,7 +44,9 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
   const refresh = (name: string, fallback: number): number => read(name, fallback, readSecondsAsMs);
   const config: DataplaneConfig = {
     interfacePrefixes: read("InterfacePrefix", ["cali"], readPrefixes),
+    interfaceExclude: read("InterfaceExclude", ["kube-ipvs0"], readExcludes),
     ipv6Support: flag("Ipv6Support", true),
+    ipForwarding: choice("IPForwarding", ["Enabled", "Disabled"]) === "Enabled",
     marks: read("NftablesMarkMask", must(allocateMarks(DEFAULT_MARK_MASK), "default marks"), readMarks),
     endpointToHostAction: choice("DefaultEndpointToHostAction", ["DROP", "RETURN", "ACCEPT"]),
     filterAllowAction: choice("NftablesFilterAllowAction", ["ACCEPT", "RETURN"]),
@@ -87,6 +89,21 @@ function readPrefixes(text: string): Field<readonly string[]> {
   const bad = prefixes.find((prefix) => !/^[^\s/*]{1,15}$/.test(prefix));
   if (bad !== undefined) return { problem: `holds "${bad}", which begins no interface name` };
   return prefixes.length === 0 ? { problem: "names no prefix" } : { value: prefixes };
+}
+
+function readExcludes(text: string): Field<readonly (string | RegExp)[]> {
+  const excludes: (string | RegExp)[] = [];
+  for (const entry of text.split(",").map((part) => part.trim())) {
+    if (entry === "" || entry.toLowerCase() === "none") continue;
+    if (!entry.startsWith("/") || !entry.endsWith("/")) excludes.push(entry);
+    else
+      try {
+        excludes.push(new RegExp(entry.slice(1, -1)));
+      } catch {
+        return { problem: `holds "${entry}", which is no pattern` };
+      }
+  }
+  return { value: excludes };
 }
 
 function readMarks(text: string): Field<DataplaneConfig["marks"]> {

@@ -15,9 +15,15 @@ export class Interfaces {
   /** A name whose interface came, went or changed. */
   readonly onChange: Listeners<string> = new Listeners();
   readonly #byName = new Map<string, Interface>();
+  /** Invariant: holds the interfaces of `#byName`; in a rename the new name may come before the old one goes. */
+  readonly #byIndex = new Map<number, Interface>();
 
   get(name: string): Interface | undefined {
     return this.#byName.get(name);
+  }
+
+  byIndex(index: number): Interface | undefined {
+    return this.#byIndex.get(index);
   }
 
   all(): Iterable<Interface> {
@@ -28,8 +34,12 @@ export class Interfaces {
   put(name: string, current: Interface | undefined): void {
     const before = this.#byName.get(name);
     if (current === undefined ? before === undefined : before !== undefined && sameInterface(before, current)) return;
+    if (before !== undefined && this.#byIndex.get(before.index) === before) this.#byIndex.delete(before.index);
     if (current === undefined) this.#byName.delete(name);
-    else this.#byName.set(name, current);
+    else {
+      this.#byName.set(name, current);
+      this.#byIndex.set(current.index, current);
+    }
     this.onChange.notify(name);
   }
 }

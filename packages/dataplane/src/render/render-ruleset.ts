@@ -1,5 +1,6 @@
 import type { TableState } from "@bulrush/nftables";
 import type { ToDataplane } from "@bulrush/proto";
+import { overlay } from "../config/overlay.ts";
 import { parseDataplaneConfig } from "../config/parse-config.ts";
 import { Interfaces } from "../manager/interfaces.ts";
 import { RulesetManagers } from "../manager/ruleset-managers.ts";
@@ -29,14 +30,4 @@ export function renderRuleset(
   managers ??= start(settings);
   managers.completeDeferredWork();
   return [...managers.tables.values()].map((table) => table.state());
-}
-
-/** `over` wins, whatever the case of the names. */
-export function overlay(
-  under: ReadonlyMap<string, string>,
-  over: ReadonlyMap<string, string>,
-): ReadonlyMap<string, string> {
-  const merged = new Map<string, string>();
-  for (const [name, text] of [...under, ...over]) merged.set(name.toLowerCase(), text);
-  return merged;
 }

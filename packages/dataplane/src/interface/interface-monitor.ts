@@ -1,0 +1,156 @@
+import type { CancelTimer, Clock } from "@bulrush/base";
+import type { InterfaceAddress, Link, RouteEvent, RouteMonitor } from "@bulrush/netlink";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Interface, Interfaces } from "../manager/interfaces.ts";
+
+/** A link that goes down for less than this was never down, for those who watch names. */
+const FLAP_MS = 100;
+
+export interface InterfaceMonitorOptions {
+  readonly kernel: Pick<Kernel, "routes" | "openMonitor">;
+  readonly clock: Clock;
+  readonly interfaces: Interfaces;
+  /** True for interfaces whose addresses do not count. */
+  readonly isExcluded: (name: string) => boolean;
+  /** Something may have happened to this interface's routes, even where its state is the same as before. */
+  readonly onTouched: (name: string) => void;
+  readonly onFatal: (error: Error) => void;
+}
+
+interface KnownLink {
+  link: Link;
+  /** As watchers see it: follows `link.running` up at once and down after {@link FLAP_MS}. */
+  up: boolean;
+  cancelDown: CancelTimer | undefined;
+  readonly addresses: Map<string, InterfaceAddress>;
+}
+
+/**
+ * Follows links and addresses, and keeps {@link Interfaces} by name. Links are told apart by index: a rename is a name
+ * that goes and one that comes. While two indices claim one name (events out of order), the name stays as it was.
+ *
+ * Invariant: `#links` is what the kernel listed last, with all events since.
+ */
+export class InterfaceMonitor {
+  readonly #options: InterfaceMonitorOptions;
+  readonly #links = new Map<number, KnownLink>();
+  #monitor: RouteMonitor | undefined;
+
+  constructor(options: InterfaceMonitorOptions) {
+    this.#options = options;
+  }
+
+  /** Subscribes, then lists. In sync when it returns. Throws when either fails. */
+  start(): void {
+    this.#monitor = this.#options.kernel.openMonitor({
+      onEvents: (events) => this.#onEvents(events),
+      onResync: () => this.#resyncOrDie(),
+      onError: (error) => this.#options.onFatal(error),
+    });
+    this.resync();
+  }
+
+  /** Lists everything again and makes up for what was missed. Throws when a listing fails. */
+  resync(): void {
+    const { routes } = this.#options.kernel;
+    const links = routes.links();
+    const addresses = routes.addresses();
+    const listed = new Set(links.map(({ index }) => index));
+    for (const [index, known] of this.#links) if (!listed.has(index)) this.#onGone(known.link);
+    for (const link of links) this.#onLink(link);
+    for (const known of this.#links.values()) known.addresses.clear();
+    for (const address of addresses) this.#links.get(address.device)?.addresses.set(address.address, address);
+    for (const { link } of this.#links.values()) this.#publish(link.name);
+  }
+
+  async stop(): Promise<void> {
+    for (const known of this.#links.values()) known.cancelDown?.();
+    await this.#monitor?.close();
+  }
+
+  #resyncOrDie(): void {
+    try {
+      this.resync();
+      for (const { link } of this.#links.values()) this.#options.onTouched(link.name);
+    } catch (error) {
+      this.#options.onFatal(error as Error);
+    }
+  }
+
+  #onEvents(events: readonly RouteEvent[]): void {
+    for (const event of events) {
+      switch (event.kind) {
+        case "link":
+          this.#onLink(event.link);
+          this.#options.onTouched(event.link.name);
+          break;
+        case "link-gone":
+          this.#onGone(event.link);
+          this.#options.onTouched(event.link.name);
+          break;
+        case "address":
+          this.#links.get(event.address.device)?.addresses.set(event.address.address, event.address);
+          this.#publishIndex(event.address.device);
+          break;
+        case "address-gone":
+          this.#links.get(event.address.device)?.addresses.delete(event.address.address);
+          this.#publishIndex(event.address.device);
+          break;
+        default:
+      }
+    }
+  }
+
+  #onLink(link: Link): void {
+    const known = this.#links.get(link.index);
+    if (known === undefined) {
+      this.#links.set(link.index, { link, up: link.running, cancelDown: undefined, addresses: new Map() });
+      this.#publish(link.name);
+      return;
+    }
+    const oldName = known.link.name;
+    known.link = link;
+    if (link.running) {
+      known.cancelDown?.();
+      known.cancelDown = undefined;
+      known.up = true;
+    } else if (known.up && known.cancelDown === undefined)
+      known.cancelDown = this.#options.clock.after(FLAP_MS, () => {
+        known.cancelDown = undefined;
+        known.up = false;
+        this.#publish(known.link.name);
+      });
+    if (oldName !== link.name) {
+      this.#publish(oldName);
+      this.#options.onTouched(oldName);
+    }
+    this.#publish(link.name);
+  }
+
+  #onGone(link: Link): void {
+    const known = this.#links.get(link.index);
+    if (known === undefined) return;
+    known.cancelDown?.();
+    this.#links.delete(link.index);
+    this.#publish(known.link.name);
+  }
+
+  #publishIndex(index: number): void {
+    const known = this.#links.get(index);
+    if (known !== undefined) this.#publish(known.link.name);
+  }
+
+  #publish(name: string): void {
+    const claimants = [...this.#links.values()].filter(({ link }) => link.name === name);
+    const [only, second] = claimants;
+    if (second !== undefined) return;
+    this.#options.interfaces.put(name, only === undefined ? undefined : this.#toInterface(only));
+  }
+
+  #toInterface({ link, up, addresses }: KnownLink): Interface {
+    const texts = this.#options.isExcluded(link.name)
+      ? []
+      : [...addresses.keys()].map((address) => address.slice(0, address.indexOf("/")));
+    return { name: link.name, index: link.index, up, addresses: new Set(texts) };
+  }
+}

@@ -1,0 +1,23 @@
+import type { RouteConnection, RouteMonitor, RouteMonitorOptions } from "@bulrush/netlink";
+import type { NftConnection } from "@bulrush/nftables";
+
+/** What the dataplane needs of the rtnetlink connection. */
+export type RouteAccess = Pick<RouteConnection, "links" | "addresses" | "routes" | "neighbours" | "apply" | "close">;
+
+/** Kernel settings below /proc/sys, by path without that prefix: "net/ipv4/ip_forward". */
+export interface Sysctls {
+  /** The value without its line end, or `undefined` when there is no such setting. Throws on any other failure. */
+  read(path: string): string | undefined;
+  /** Throws when it cannot be written. */
+  write(path: string, value: string): void;
+}
+
+/** One host's kernel: the real one, or the fakes of the tests. Whoever opened it closes it. */
+export interface Kernel {
+  readonly nft: NftConnection;
+  readonly routes: RouteAccess;
+  readonly sysctls: Sysctls;
+  /** Subscribes to links and addresses. Callbacks never run from inside this call. */
+  openMonitor(callbacks: Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">): RouteMonitor;
+  close(): void;
+}

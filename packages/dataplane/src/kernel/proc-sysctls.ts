@@ -1,0 +1,21 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { hasCode } from "@bulrush/base";
+import type { Sysctls } from "./kernel.ts";
+
+/** Kernel settings of the calling thread's network namespace. */
+export function procSysctls(root = "/proc/sys"): Sysctls {
+  return {
+    read(path) {
+      try {
+        return readFileSync(`${root}/${path}`, "latin1").trimEnd();
+      } catch (error) {
+        if (hasCode(error, "ENOENT")) return undefined;
+        throw error;
+      }
+    },
+    write(path, value) {
+      // A plain open without O_CREAT: an interface that has just gone must not leave a file behind in a test's root.
+      writeFileSync(`${root}/${path}`, `${value}\n`, { flag: "r+" });
+    },
+  };
+}

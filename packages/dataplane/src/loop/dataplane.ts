@@ -1,0 +1,364 @@
+import { Backoff, type CancelTimer, type Clock, messageOf } from "@bulrush/base";
+import type { ToDataplane } from "@bulrush/proto";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { overlay } from "../config/overlay.ts";
+import { parseDataplaneConfig } from "../config/parse-config.ts";
+import { setHostSysctls } from "../endpoint/host-sysctls.ts";
+import { DataplaneError } from "../errors.ts";
+import type { DataplaneEvents, DataplaneHandle } from "../handle.ts";
+import { InterfaceMonitor } from "../interface/interface-monitor.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { Interfaces } from "../manager/interfaces.ts";
+import type { DataplaneStatus } from "../status.ts";
+import { createHostState, type HostState } from "./host-state.ts";
+import { startRefreshTimer } from "./refresh-timer.ts";
+import { RulesetProgrammer } from "./ruleset-programmer.ts";
+import { Throttle } from "./throttle.ts";
+
+const RETRY = { initialMs: 100, maxMs: 10_000 } as const;
+/** A status is sent at least this often, as a sign of life. */
+const HEARTBEAT_MS = 10_000;
+
+export interface DataplaneOptions {
+  /** As in `DataplaneWorkerOptions`. */
+  readonly settings: ReadonlyMap<string, string>;
+  /** Owned by the caller, who closes it after `stop`. */
+  readonly kernel: Kernel;
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly events: DataplaneEvents;
+}
+
+type Item =
+  | { readonly kind: "messages"; readonly messages: readonly ToDataplane[]; readonly taken: () => void }
+  | { readonly kind: "mark"; readonly sequence: number };
+
+/** What exists once the configuration is known: with the first message. */
+interface Running {
+  readonly config: DataplaneConfig;
+  readonly state: HostState;
+  readonly programmer: RulesetProgrammer;
+  readonly monitor: InterfaceMonitor;
+}
+
+/**
+ * Makes a dataplane that runs in this thread. Nothing is read, written or listened to before the first message.
+ *
+ *     send, mark ──> queue ──drain──> managers ──dirty?──> gates: InSync message, interfaces listed
+ *                                                            │ both
+ *                      ┌─────────────────────────────────────┘
+ *                      v
+ *     throttle ──> deferred work ──> nf_tables batch ──> routes, neighbours ──> sysctls ──> statuses ──> onApplied
+ *        ^                                  │ 10 tries fail        │ failures            │ failures
+ *        └───────────── retry, 100 ms to 10 s ────────────────────┴─────────────────────┘
+ *                                           v
+ *                                       onFatal (kernel state stays)
+ *
+ * One pass runs at a time; what arrives meanwhile waits in the queue. `stop` leaves the kernel as it is.
+ */
+export function createDataplane(options: DataplaneOptions): DataplaneHandle {
+  return new DataplaneLoop(options);
+}
+
+class DataplaneLoop implements DataplaneHandle {
+  readonly #options: DataplaneOptions;
+  readonly #clock: Clock;
+  readonly #interfaces = new Interfaces();
+  readonly #throttle: Throttle;
+  readonly #retry: Backoff;
+  readonly #timers = new Map<string, CancelTimer>();
+  readonly #counters = { messages: 0, applies: 0, applyFailures: 0, routeWrites: 0, lastApplyMs: 0, firstApplyMs: 0 };
+  readonly #drift = { route: 0, neighbour: 0 };
+  readonly #startMs: number;
+  readonly #abort = new AbortController();
+  #queue: Item[] = [];
+  #running: Running | undefined;
+  #datastoreInSync = false;
+  #interfacesInSync = false;
+  #dirty = false;
+  #failed: string | undefined;
+  #everClean = false;
+  #mark: number | undefined;
+  #passScheduled = false;
+  #passDone: Promise<void> = Promise.resolve();
+  #passRuns = false;
+  #stopped = false;
+  #lastStatus = "";
+
+  constructor(options: DataplaneOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#startMs = options.clock.monotonicMs();
+    this.#throttle = new Throttle(this.#startMs);
+    this.#retry = new Backoff(RETRY, options.random);
+    const cancel = startRefreshTimer(
+      this.#clock,
+      () => 0,
+      HEARTBEAT_MS,
+      () => this.#tellStatus(true),
+    );
+    this.#timers.set("heartbeat", cancel);
+  }
+
+  send(messages: readonly ToDataplane[]): Promise<void> {
+    return new Promise((taken) => {
+      this.#queue.push({ kind: "messages", messages, taken });
+      this.#wake();
+    });
+  }
+
+  mark(sequence: number): void {
+    this.#queue.push({ kind: "mark", sequence });
+    this.#wake();
+  }
+
+  resync(): void {
+    this.#running?.programmer.queueRefresh();
+    this.#running?.state.routes.queueResync();
+    this.#setDirty();
+  }
+
+  async stop(): Promise<void> {
+    await this.#shutDown();
+    await this.#passDone;
+  }
+
+  async #shutDown(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#abort.abort();
+    for (const cancel of this.#timers.values()) cancel();
+    for (const item of this.#queue) if (item.kind === "messages") item.taken();
+    this.#queue = [];
+    await this.#running?.monitor.stop();
+    this.#tellStatus(false);
+  }
+
+  #setDirty(): void {
+    this.#dirty = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#passScheduled || this.#passRuns || this.#stopped) return;
+    this.#passScheduled = true;
+    setImmediate(() => {
+      this.#passScheduled = false;
+      this.#passDone = this.#pass();
+    });
+  }
+
+  #wakeIn(name: string, delayMs: number): void {
+    this.#timers.get(name)?.();
+    this.#timers.set(
+      name,
+      this.#clock.after(delayMs, () => this.#setDirty()),
+    );
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#stopped) return;
+    this.#passRuns = true;
+    try {
+      this.#drain();
+      if (this.#dirty && this.#datastoreInSync && this.#interfacesInSync && this.#running !== undefined) {
+        const waitMs = this.#throttle.take(this.#clock.monotonicMs());
+        if (waitMs > 0) this.#wakeIn("throttle", waitMs);
+        else await this.#apply(this.#running);
+      }
+      this.#tellApplied();
+      this.#tellStatus(false);
+    } catch (error) {
+      // Nothing is dead that was told to stop.
+      if (!this.#stopped) await this.#die(error instanceof Error ? error : new Error(messageOf(error)));
+    } finally {
+      this.#passRuns = false;
+    }
+    if (this.#queue.length > 0) this.#wake();
+  }
+
+  #drain(): void {
+    const items = this.#queue;
+    this.#queue = [];
+    for (const item of items) {
+      if (item.kind === "mark") this.#mark = item.sequence;
+      else {
+        for (const message of item.messages) this.#onMessage(message);
+        item.taken();
+      }
+    }
+  }
+
+  #onMessage(message: ToDataplane): void {
+    this.#counters.messages++;
+    this.#running ??= this.#start(message.msg === "ConfigUpdate" ? message.config : new Map());
+    if (message.msg === "InSync") this.#datastoreInSync = true;
+    this.#running.state.onUpdate(message);
+    this.#dirty = true;
+  }
+
+  #start(config: ReadonlyMap<string, string>): Running {
+    const { clock, events, kernel, random, settings } = { ...this.#options };
+    const { config: parsed, problems } = parseDataplaneConfig(overlay(settings, config));
+    for (const { message, name } of problems) events.onLog?.("warn", message, { setting: name });
+    const state = createHostState(parsed, this.#interfaces, (set, member) =>
+      events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
+    );
+    const monitor = new InterfaceMonitor({
+      kernel,
+      clock,
+      interfaces: this.#interfaces,
+      isExcluded: (name) =>
+        parsed.interfaceExclude.some((entry) => (typeof entry === "string" ? entry === name : entry.test(name))),
+      onTouched: (name) => {
+        state.routes.touchInterface(name);
+        this.#setDirty();
+      },
+      onFatal: (error) => void this.#die(monitorError(error)),
+    });
+    this.#interfaces.onChange.add((name) => {
+      state.routes.touchInterface(name);
+      this.#setDirty();
+    });
+    try {
+      monitor.start();
+    } catch (error) {
+      throw monitorError(error);
+    }
+    this.#interfacesInSync = true;
+    for (const problem of setHostSysctls(kernel.sysctls, { forwarding: parsed.ipForwarding, ipv6: parsed.ipv6Support }))
+      events.onLog?.("warn", problem, {});
+    const programmer = new RulesetProgrammer({
+      nft: kernel.nft,
+      clock,
+      signal: this.#abort.signal,
+      tables: [...state.ruleset.tables.values()],
+      onWarning: (message, fields) => events.onLog?.("warn", message, fields),
+    });
+    const refresh = (name: string, periodMs: number, callback: () => void): void => {
+      const cancel = startRefreshTimer(clock, random, periodMs, () => {
+        callback();
+        this.#setDirty();
+      });
+      this.#timers.set(name, cancel);
+    };
+    // One dump reads chains and sets: the shorter of the two periods serves both.
+    const periods = [parsed.nftablesRefreshMs, parsed.ipsetsRefreshMs].filter((periodMs) => periodMs > 0);
+    refresh("nft-refresh", periods.length === 0 ? 0 : Math.min(...periods), () => programmer.queueRefresh());
+    refresh("route-refresh", parsed.routeRefreshMs, () => state.routes.queueResync());
+    refresh("interface-refresh", parsed.interfaceRefreshMs, () => this.#resyncInterfaces(monitor));
+    return { config: parsed, state, programmer, monitor };
+  }
+
+  #resyncInterfaces(monitor: InterfaceMonitor): void {
+    try {
+      monitor.resync();
+    } catch (error) {
+      void this.#die(monitorError(error));
+    }
+  }
+
+  async #apply({ programmer, state }: Running): Promise<void> {
+    const { events, kernel } = this.#options;
+    const startMs = this.#clock.monotonicMs();
+    this.#dirty = false;
+    state.completeDeferredWork();
+    await programmer.apply();
+    const failures: string[] = [];
+    try {
+      const routes = state.routes.apply(kernel.routes, this.#clock.monotonicMs());
+      this.#counters.routeWrites += routes.writes;
+      this.#drift.route += routes.routeDrift;
+      this.#drift.neighbour += routes.neighbourDrift;
+      failures.push(...routes.failures);
+      if (routes.againAtMs !== undefined)
+        this.#wakeIn("grace", Math.max(0, routes.againAtMs - this.#clock.monotonicMs()));
+    } catch (error) {
+      state.routes.queueResync();
+      failures.push(`List routes: ${messageOf(error)}`);
+    }
+    failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
+    this.#counters.applies++;
+    this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
+    for (const message of state.statuses.changes()) events.onMessage?.(message);
+    this.#settle(failures);
+  }
+
+  #settle(failures: readonly string[]): void {
+    const { events } = this.#options;
+    this.#failed = failures[0];
+    if (failures.length > 0) {
+      this.#counters.applyFailures++;
+      events.onLog?.("warn", "Apply", { failures: failures.slice(0, 10), more: Math.max(0, failures.length - 10) });
+      this.#wakeIn("retry", this.#retry.nextMs());
+      return;
+    }
+    this.#retry.reset();
+    if (this.#everClean) return;
+    this.#everClean = true;
+    this.#counters.firstApplyMs = this.#clock.monotonicMs() - this.#startMs;
+    events.onMessage?.({ msg: "DataplaneInSync" });
+  }
+
+  /**
+   * A mark counts as applied when all rules and sets of what came before it are in the kernel. Routes and settings that
+   * fail for reasons of their own (and are tried again) do not hold it back: policy is what senders wait for.
+   */
+  #tellApplied(): void {
+    if (this.#mark === undefined || this.#dirty || this.#counters.applies === 0) return;
+    const sequence = this.#mark;
+    this.#mark = undefined;
+    this.#options.events.onApplied?.(sequence);
+  }
+
+  /** Stops for good and says so. Not to be awaited by a pass's own stop: hence no wait for the pass. */
+  async #die(error: Error): Promise<void> {
+    if (this.#stopped) return;
+    await this.#shutDown();
+    this.#options.events.onFatal?.(error);
+  }
+
+  #tellStatus(always: boolean): void {
+    const status = this.#status();
+    const text = JSON.stringify(status);
+    if (!always && text === this.#lastStatus) return;
+    this.#lastStatus = text;
+    this.#options.events.onStatus?.(status);
+  }
+
+  #status(): DataplaneStatus {
+    const { programmer, state } = this.#running ?? {};
+    const [ip, ip6] = state === undefined ? [] : [...state.ruleset.tables.values()].map((table) => table.counts());
+    return {
+      ...this.#phase(),
+      ready: this.#counters.applies > 0 && !this.#stopped,
+      counters: {
+        ...this.#counters,
+        applyFailures: this.#counters.applyFailures + (programmer?.counters.failures ?? 0),
+        nftTransactions: programmer?.counters.transactions ?? 0,
+        nftReads: programmer?.counters.reads ?? 0,
+        drift: { chain: 0, set: 0, map: 0, ...programmer?.counters.drift, ...this.#drift },
+        chains: { ip: ip?.chains ?? 0, ip6: ip6?.chains ?? 0 },
+        rules: { ip: ip?.rules ?? 0, ip6: ip6?.rules ?? 0 },
+        sets: { ip: ip?.sets ?? 0, ip6: ip6?.sets ?? 0 },
+        routes: state?.routes.counts() ?? { ip: 0, ip6: 0 },
+      },
+    };
+  }
+
+  #phase(): Pick<DataplaneStatus, "phase" | "reason"> {
+    if (this.#stopped) return { phase: "stopped", reason: "The dataplane has stopped; the kernel keeps its state" };
+    if (!this.#datastoreInSync)
+      return { phase: "waiting-datastore", reason: "Waiting for the datastore to be in sync" };
+    if (!this.#interfacesInSync) return { phase: "waiting-interfaces", reason: "Waiting for the list of interfaces" };
+    if (this.#failed !== undefined) return { phase: "retrying", reason: this.#failed };
+    if (this.#counters.applies === 0) return { phase: "programming", reason: "Writing the first state to the kernel" };
+    return { phase: "in-sync", reason: "The kernel has all that is wanted" };
+  }
+}
+
+function monitorError(cause: unknown): DataplaneError {
+  const op = "Follow interfaces";
+  return new DataplaneError(`${op}: ${messageOf(cause)}`, { code: "DATAPLANE_MONITOR", op, cause });
+}

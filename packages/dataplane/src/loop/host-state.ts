@@ -1,0 +1,44 @@
+import type { ToDataplane } from "@bulrush/proto";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { EndpointStatuses } from "../endpoint/endpoint-statuses.ts";
+import { InterfaceSysctls } from "../endpoint/interface-sysctls.ts";
+import type { Interfaces } from "../manager/interfaces.ts";
+import type { Manager } from "../manager/manager.ts";
+import { RulesetManagers } from "../manager/ruleset-managers.ts";
+import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
+import { RoutesManager } from "../route/routes-manager.ts";
+
+/** Everything that is wanted of one host's kernel, worked out from messages and interfaces. */
+export interface HostState extends Manager {
+  readonly ruleset: RulesetManagers;
+  readonly routes: RoutesManager;
+  readonly sysctls: InterfaceSysctls;
+  readonly statuses: EndpointStatuses;
+}
+
+export function createHostState(
+  config: DataplaneConfig,
+  interfaces: Interfaces,
+  onBadMember: (setId: string, member: string) => void,
+): HostState {
+  const endpoints = new WorkloadEndpoints();
+  const ruleset = new RulesetManagers({ config, endpoints, interfaces, onBadMember });
+  const routes = new RoutesManager(config, endpoints, interfaces, ruleset.tables);
+  const sysctls = new InterfaceSysctls(config, endpoints, interfaces);
+  const { hostEndpoints } = ruleset;
+  return {
+    ruleset,
+    routes,
+    sysctls,
+    statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
+    onUpdate(message: ToDataplane): void {
+      endpoints.onUpdate(message);
+      ruleset.onUpdate(message);
+      routes.onUpdate(message);
+    },
+    completeDeferredWork(): void {
+      ruleset.completeDeferredWork();
+      routes.completeDeferredWork();
+    },
+  };
+}

@@ -1,0 +1,220 @@
+import { assert, type Clock, messageOf, sleep } from "@bulrush/base";
+import {
+  type NftConnection,
+  NftError,
+  type NftOperation,
+  NFT_ERROR_CODES,
+  planTable,
+  type TableReadback,
+  Transaction,
+} from "@bulrush/nftables";
+import type { DesiredTable } from "../desired/desired-table.ts";
+import { DataplaneError } from "../errors.ts";
+import type { DriftKind } from "../status.ts";
+import { splitTransaction } from "./split-transaction.ts";
+
+/** Tries of one apply, and the try from which on the table is made anew. */
+const MAX_TRIES = 10;
+const RECREATE_FROM_TRY = 7;
+const FIRST_PAUSE_MS = 1;
+
+export interface ProgrammerOptions {
+  readonly nft: NftConnection;
+  readonly clock: Clock;
+  readonly tables: readonly DesiredTable[];
+  /** Ends the pauses between tries: `apply` then throws the signal's reason. */
+  readonly signal: AbortSignal;
+  readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Numbers of what was done, since start. */
+export interface ProgrammerCounters {
+  transactions: number;
+  reads: number;
+  failures: number;
+  readonly drift: Record<"chain" | "set" | "map", number>;
+}
+
+/**
+ * Brings the wanted tables into the kernel, all tables in one batch.
+ *
+ *     known ──change──> batch of the difference ──ok──> known
+ *       ^                        │ refused
+ *       │                        v
+ *       └──ok── read back, batch of what differs (again: pauses 1 ms, doubling) ──7th try──> delete and add the whole
+ *                                                                                            table, in one batch
+ *
+ * A try that fails changes nothing in the kernel. Invariant: while `#known` is false, nothing is written but by a plan
+ * that was made from a read-back (or that replaces the table).
+ */
+export class RulesetProgrammer {
+  readonly counters: ProgrammerCounters = {
+    transactions: 0,
+    reads: 0,
+    failures: 0,
+    drift: { chain: 0, set: 0, map: 0 },
+  };
+  readonly #options: ProgrammerOptions;
+  #known = false;
+  #adopted = false;
+  #refreshDue = false;
+
+  constructor(options: ProgrammerOptions) {
+    this.#options = options;
+  }
+
+  /** Reads back and compares at the next {@link apply}, beside its own work. */
+  queueRefresh(): void {
+    this.#refreshDue = true;
+  }
+
+  /**
+   * The kernel is as the tables want it when this resolves. Throws a {@link DataplaneError} when it cannot be brought
+   * there. A refresh whose listing fails is skipped: a failed listing is never taken for an empty ruleset.
+   */
+  async apply(): Promise<void> {
+    if (this.#known) {
+      await this.#program();
+      if (this.#refreshDue) await this.#refresh();
+    } else await this.#program();
+    this.#refreshDue = false;
+  }
+
+  async #program(): Promise<void> {
+    let pauseMs = FIRST_PAUSE_MS;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.#run(
+          attempt >= RECREATE_FROM_TRY ? this.#planAnew() : this.#known ? this.#planChanges() : this.#planRead(),
+        );
+        for (const table of this.#options.tables) table.acknowledge();
+        this.#known = true;
+        this.#adopted = true;
+        return;
+      } catch (error) {
+        if (!(error instanceof NftError)) throw error;
+        this.#known = false;
+        this.counters.failures++;
+        this.#options.onWarning("Program nf_tables", { attempt, error: error.message, ...error.data });
+        if (attempt === MAX_TRIES)
+          throw new DataplaneError(`Program nf_tables: ${MAX_TRIES} tries failed, the last with: ${error.message}`, {
+            code: "DATAPLANE_PROGRAM",
+            op: "Program nf_tables",
+            cause: error,
+          });
+      }
+      await sleep(this.#options.clock, pauseMs, this.#options.signal);
+      pauseMs *= 2;
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    let plan: Transaction;
+    try {
+      plan = this.#planRead();
+    } catch (error) {
+      if (!(error instanceof NftError)) throw error;
+      this.#options.onWarning("Read nf_tables back", { error: messageOf(error) });
+      return;
+    }
+    if (plan.isEmpty) return;
+    this.#countDrift(plan);
+    try {
+      this.#run(plan);
+    } catch (error) {
+      if (!(error instanceof NftError)) throw error;
+      this.#known = false;
+      await this.#program();
+    }
+  }
+
+  #planChanges(): Transaction {
+    const transaction = new Transaction();
+    for (const table of this.#options.tables) {
+      const difference = table.difference();
+      if (difference !== undefined) planTable(difference.desired, difference.current, transaction);
+    }
+    return transaction;
+  }
+
+  #planRead(): Transaction {
+    const { nft, tables } = this.#options;
+    const transaction = new Transaction();
+    for (const table of tables) {
+      const present: TableReadback | undefined = nft.readTable(table.family, table.name);
+      this.counters.reads++;
+      planTable(table.state(), present, transaction);
+    }
+    return transaction;
+  }
+
+  /** The old table goes and the whole new one comes in one batch: there is no moment without rules. */
+  #planAnew(): Transaction {
+    const transaction = new Transaction();
+    for (const table of this.#options.tables) {
+      const { family, name } = table;
+      // Adding it first makes the delete work whether the table is there or not.
+      transaction.addTable({ family, name }).deleteTable({ family, name });
+      planTable(table.state(), undefined, transaction);
+    }
+    return transaction;
+  }
+
+  #run(transaction: Transaction): void {
+    if (transaction.isEmpty) return;
+    try {
+      this.#options.nft.run(transaction);
+      this.counters.transactions++;
+    } catch (error) {
+      if (!(error instanceof NftError) || error.code !== NFT_ERROR_CODES.tooLarge) throw error;
+      const parts = splitTransaction(transaction);
+      if (parts.length <= 1) throw error;
+      for (const part of parts) {
+        this.#options.nft.run(part);
+        this.counters.transactions++;
+      }
+    }
+  }
+
+  /** Every object that a repair touches was changed by somebody else. */
+  #countDrift(repair: Transaction): void {
+    assert(this.#adopted, "Drift is counted against a state that we wrote");
+    const objects = new Set<string>();
+    for (const operation of repair.operations) {
+      const object = objectOf(operation);
+      if (object === undefined || objects.has(`${operation.table.family} ${object.kind} ${object.name}`)) continue;
+      objects.add(`${operation.table.family} ${object.kind} ${object.name}`);
+      this.counters.drift[object.kind]++;
+    }
+    this.#options.onWarning("Repair nf_tables that somebody else changed", { objects: [...objects].slice(0, 20) });
+  }
+}
+
+function objectOf(operation: NftOperation): { kind: DriftKind & ("chain" | "set" | "map"); name: string } | undefined {
+  switch (operation.kind) {
+    case "add-table":
+    case "delete-table":
+      return undefined;
+    case "add-chain":
+    case "delete-chain":
+    case "flush-chain":
+    case "add-rule":
+    case "insert-rule":
+    case "replace-rule":
+    case "delete-rule":
+      return { kind: "chain", name: operation.chain };
+    case "add-set":
+    case "add-elements":
+    case "delete-elements":
+      return { kind: "set", name: operation.set.name };
+    case "delete-set":
+    case "flush-set":
+      return { kind: "set", name: operation.set };
+    case "add-map":
+    case "add-map-elements":
+    case "delete-map-elements":
+      return { kind: "map", name: operation.map.name };
+    case "delete-map":
+      return { kind: "map", name: operation.map };
+  }
+}

@@ -1,0 +1,30 @@
+import type { Route } from "@bulrush/netlink";
+import type { Interfaces } from "../manager/interfaces.ts";
+
+/** RTPROT_ number of routes that only we make. */
+export const OWN_PROTOCOL = 80;
+
+/** By what a listed route is known to be ours to judge. */
+export interface RouteOwnership {
+  readonly interfacePrefixes: readonly string[];
+  /** On workload interfaces every route is ours; else only those with our protocols. */
+  readonly removeExternalRoutes: boolean;
+  readonly deviceRouteProtocol: number;
+}
+
+/** True for workload interfaces. */
+export function isWorkloadInterface(name: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => name.startsWith(prefix));
+}
+
+/**
+ * True when a route that nobody wants is ours to remove. Link-local and multicast networks belong to the kernel.
+ */
+export function isOwnRoute(route: Route, interfaces: Interfaces, ownership: RouteOwnership): boolean {
+  if (route.protocol === OWN_PROTOCOL) return true;
+  if (route.destination === "fe80::/64" || route.destination === "ff00::/8") return false;
+  if (route.device === undefined) return false;
+  const name = interfaces.byIndex(route.device)?.name;
+  if (name === undefined || !isWorkloadInterface(name, ownership.interfacePrefixes)) return false;
+  return ownership.removeExternalRoutes || route.protocol === ownership.deviceRouteProtocol;
+}

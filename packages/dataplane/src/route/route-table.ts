@@ -1,0 +1,262 @@
+import { hasErrno, isNotFound, type Route, type RouteOperation } from "@bulrush/netlink";
+import type { RouteAccess } from "../kernel/kernel.ts";
+import type { Interfaces } from "../manager/interfaces.ts";
+import type { Family } from "../render/statements.ts";
+import { RouteCandidates, type RouteKey, routeKey, type Winner } from "./route-candidates.ts";
+import type { RouteClass, RouteTarget } from "./route-class.ts";
+import { isOwnRoute, type RouteOwnership } from "./route-ownership.ts";
+
+/** Unknown routes of an interface that we have just met stay this long: its endpoint may not be known yet. */
+const GRACE_MS = 10_000;
+
+/** The kernel's metric for IPv6 routes that name none (IP6_RT_PRIO_USER). */
+const IPV6_DEFAULT_METRIC = 1024;
+
+/** Errors of a write that only mean that the interface is down or gone by now. */
+const INTERFACE_WENT = ["ENETDOWN", "ENODEV", "ENXIO", "ENETUNREACH"] as const;
+
+/** What one {@link RouteTable.apply} did. */
+export interface RouteResult {
+  readonly writes: number;
+  /** Routes found other than wanted by a listing, beside what was to be written anyway. */
+  readonly drift: number;
+  /** In words, for the log. Empty: all is well. */
+  readonly failures: readonly string[];
+  /** When to call again although nothing changed: the end of a grace period. */
+  readonly againAtMs: number | undefined;
+}
+
+/**
+ * The routes of one family in the main table: what is wanted, and what the kernel has of ours. Other people's routes are
+ * left alone (route-ownership.ts says which are ours).
+ *
+ * Invariant: `#kernel` is our routes as last listed, with all writes since; every key whose wish or whose kernel state
+ * may be out of step is in `#dirty`.
+ */
+export class RouteTable {
+  readonly #family: Family;
+  readonly #interfaces: Interfaces;
+  readonly #ownership: RouteOwnership;
+  readonly #candidates = new RouteCandidates();
+  readonly #kernel = new Map<RouteKey, Route>();
+  readonly #dirty = new Set<RouteKey>();
+  readonly #rescan = new Set<string>();
+  readonly #firstSeenMs = new Map<number, number>();
+  #resyncNeeded = true;
+  #listedOnce = false;
+
+  constructor(family: Family, interfaces: Interfaces, ownership: RouteOwnership) {
+    this.#family = family;
+    this.#interfaces = interfaces;
+    this.#ownership = ownership;
+  }
+
+  /** The number of our routes in the kernel. */
+  get size(): number {
+    return this.#kernel.size;
+  }
+
+  /** Replaces what a class wants on an interface; written at the next {@link apply}. */
+  setRoutes(routeClass: RouteClass, interfaceName: string, targets: readonly RouteTarget[]): void {
+    for (const key of this.#candidates.replace(routeClass, interfaceName, targets)) this.#dirty.add(key);
+  }
+
+  /** Something happened to the interface: its routes are listed and judged again. */
+  touchInterface(name: string): void {
+    this.#rescan.add(name);
+    for (const key of this.#candidates.keysOf(name)) this.#dirty.add(key);
+  }
+
+  /** List everything at the next {@link apply}. */
+  queueResync(): void {
+    this.#resyncNeeded = true;
+  }
+
+  /** Makes the kernel's routes what is wanted. Throws only when a listing fails. */
+  apply(access: RouteAccess, nowMs: number): RouteResult {
+    this.#noteInterfaces(nowMs);
+    const drift = this.#refresh(access);
+    const graced = new Set<RouteKey>();
+    const deletes: RouteOperation[] = [];
+    const writes: RouteOperation[] = [];
+    const keyOf = new Map<RouteOperation, RouteKey>();
+    for (const key of this.#dirty) {
+      const wanted = this.#wanted(key);
+      const present = this.#kernel.get(key);
+      if (wanted === undefined && present !== undefined) {
+        if (this.#inGrace(present, nowMs)) graced.add(key);
+        else deletes.push(remember(keyOf, key, { kind: "delete-route", route: present }));
+      } else if (wanted !== undefined && (present === undefined || !sameRoute(wanted, present))) {
+        // An IPv6 route to another device is one more route, not a replacement.
+        if (this.#family === 6 && present !== undefined && present.device !== wanted.device)
+          deletes.push(remember(keyOf, key, { kind: "delete-route", route: present }));
+        writes.push(remember(keyOf, key, { kind: "replace-route", route: wanted }));
+      }
+    }
+    const operations = [...deletes, ...writes];
+    this.#dirty.clear();
+    const failures = operations.length === 0 ? [] : this.#write(access, operations, keyOf);
+    for (const key of graced) this.#dirty.add(key);
+    return { writes: operations.length, drift, failures, againAtMs: this.#graceEndMs(graced) };
+  }
+
+  #write(access: RouteAccess, operations: readonly RouteOperation[], keyOf: Map<RouteOperation, RouteKey>): string[] {
+    const failed = new Map(access.apply(operations).map(({ error, operation }) => [operation, error]));
+    const failures: string[] = [];
+    for (const operation of operations) {
+      const key = keyOf.get(operation);
+      if (key === undefined || (operation.kind !== "delete-route" && operation.kind !== "replace-route")) continue;
+      const error = failed.get(operation);
+      const done = error === undefined || (operation.kind === "delete-route" && isNotFound(error));
+      if (error !== undefined && hasErrno(error, ...INTERFACE_WENT)) {
+        // The monitor will tell; until then there is nothing to be done about it.
+        const name = this.#interfaces.byIndex(operation.route.device ?? 0)?.name;
+        if (name !== undefined) this.#rescan.add(name);
+        this.#dirty.add(key);
+      } else if (!done) {
+        failures.push(`${operation.kind} ${operation.route.destination}: ${error.message}`);
+        this.#dirty.add(key);
+        this.#resyncNeeded = true;
+      } else if (operation.kind === "delete-route") this.#kernel.delete(key);
+      else this.#kernel.set(key, operation.route);
+    }
+    return failures;
+  }
+
+  /** Lists what has to be listed, and marks what came out other than expected. */
+  #refresh(access: RouteAccess): number {
+    if (this.#resyncNeeded) {
+      const listed = this.#list(access.routes({ family: this.#family }));
+      this.#resyncNeeded = false;
+      this.#rescan.clear();
+      const drift = this.#adopt(listed, () => true);
+      this.#listedOnce = true;
+      return drift;
+    }
+    if (this.#rescan.size > 0) this.#forgetGone();
+    let drift = 0;
+    for (const name of this.#rescan) {
+      const device = this.#interfaces.get(name)?.index;
+      if (device !== undefined)
+        drift += this.#adopt(
+          this.#list(access.routes({ family: this.#family, device })),
+          (route) => route.device === device,
+        );
+    }
+    this.#rescan.clear();
+    return drift;
+  }
+
+  /** Routes leave with their interface. */
+  #forgetGone(): void {
+    for (const [key, { device }] of this.#kernel)
+      if (device !== undefined && this.#interfaces.byIndex(device) === undefined) {
+        this.#kernel.delete(key);
+        this.#dirty.add(key);
+      }
+  }
+
+  #list(routes: readonly Route[]): Map<RouteKey, Route> {
+    const own = new Map<RouteKey, Route>();
+    for (const route of routes)
+      if (isOwnRoute(route, this.#interfaces, this.#ownership))
+        own.set(routeKey(route.destination, this.#metric(route)), route);
+    return own;
+  }
+
+  #adopt(listed: ReadonlyMap<RouteKey, Route>, covers: (route: Route) => boolean): number {
+    let drift = 0;
+    for (const [key, route] of this.#kernel)
+      if (covers(route) && !listed.has(key)) {
+        this.#kernel.delete(key);
+        if (!this.#dirty.has(key)) drift++;
+        this.#dirty.add(key);
+      }
+    for (const [key, route] of listed) {
+      const known = this.#kernel.get(key);
+      this.#kernel.set(key, route);
+      if (known !== undefined && sameRoute(known, route)) continue;
+      if (this.#listedOnce && !this.#dirty.has(key)) drift++;
+      this.#dirty.add(key);
+    }
+    return drift;
+  }
+
+  #wanted(key: RouteKey): Route | undefined {
+    const winner = this.#candidates.winner(key, this.#interfaces);
+    return winner === undefined ? undefined : toRoute(winner);
+  }
+
+  #metric(route: Route): number {
+    const metric = route.metric ?? 0;
+    return this.#family === 6 && metric === 0 ? IPV6_DEFAULT_METRIC : metric;
+  }
+
+  #noteInterfaces(nowMs: number): void {
+    const indices = new Set<number>();
+    for (const { index } of this.#interfaces.all()) {
+      indices.add(index);
+      if (!this.#firstSeenMs.has(index)) this.#firstSeenMs.set(index, nowMs);
+    }
+    for (const index of this.#firstSeenMs.keys()) if (!indices.has(index)) this.#firstSeenMs.delete(index);
+  }
+
+  /** Grace ends early once we want a route of our own on the interface. */
+  #inGrace(route: Route, nowMs: number): boolean {
+    const endMs = this.#graceEndOf(route);
+    return endMs !== undefined && nowMs < endMs;
+  }
+
+  #graceEndOf(route: Route): number | undefined {
+    if (route.device === undefined) return undefined;
+    const name = this.#interfaces.byIndex(route.device)?.name;
+    const seenMs = this.#firstSeenMs.get(route.device);
+    if (name === undefined || seenMs === undefined) return undefined;
+    const expected = this.#candidates.keysOf(name).next().done !== true;
+    return expected ? undefined : seenMs + GRACE_MS;
+  }
+
+  #graceEndMs(keys: ReadonlySet<RouteKey>): number | undefined {
+    let endMs: number | undefined;
+    for (const key of keys) {
+      const route = this.#kernel.get(key);
+      const routeEndMs = route === undefined ? undefined : this.#graceEndOf(route);
+      if (routeEndMs !== undefined && (endMs === undefined || routeEndMs < endMs)) endMs = routeEndMs;
+    }
+    return endMs;
+  }
+}
+
+function remember(keys: Map<RouteOperation, RouteKey>, key: RouteKey, operation: RouteOperation): RouteOperation {
+  keys.set(operation, key);
+  return operation;
+}
+
+function toRoute({ candidate: { target }, device }: Winner): Route {
+  return {
+    destination: target.destination,
+    type: target.type,
+    ...(device === 0 ? {} : { device }),
+    // IPv6 has no scopes: naming one would make every listing look different.
+    ...(target.destination.includes(":") ? {} : { scope: target.scope }),
+    protocol: target.protocol,
+    metric: target.metric,
+    ...(target.source === undefined ? {} : { source: target.source }),
+    ...(target.via === undefined ? {} : { via: target.via }),
+    ...(target.onlink === true ? { onlink: true } : {}),
+  };
+}
+
+/** Compares what we set; flags and other things that only the kernel reports do not count. */
+function sameRoute(a: Route, b: Route): boolean {
+  return (
+    (a.type ?? "unicast") === (b.type ?? "unicast") &&
+    a.device === b.device &&
+    a.via === b.via &&
+    a.source === b.source &&
+    a.protocol === b.protocol &&
+    (a.destination.includes(":") || (a.scope ?? "link") === (b.scope ?? "link")) &&
+    a.hops === undefined &&
+    b.hops === undefined
+  );
+}

@@ -1,0 +1,108 @@
+import { must } from "@bulrush/base";
+import { canonicalCidr, parseCidr } from "@bulrush/ip";
+import type { ToDataplane } from "@bulrush/proto";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import type { DesiredTables } from "../desired/tables.ts";
+import type { RouteAccess } from "../kernel/kernel.ts";
+import type { Interfaces } from "../manager/interfaces.ts";
+import type { Manager } from "../manager/manager.ts";
+import type { LocalWorkload, WorkloadEndpoints } from "../manager/workload-endpoints.ts";
+import type { Family } from "../render/statements.ts";
+import type { RouteTarget } from "./route-class.ts";
+import { RouteTable } from "./route-table.ts";
+import { StaticNeighbours } from "./static-neighbours.ts";
+
+/** What one apply of routes and neighbours did. */
+export interface RoutesResult {
+  readonly writes: number;
+  readonly routeDrift: number;
+  readonly neighbourDrift: number;
+  readonly failures: readonly string[];
+  readonly againAtMs: number | undefined;
+}
+
+/** A route and, where the MAC is known, a neighbour for each address of each local workload. */
+export class RoutesManager implements Manager {
+  readonly #config: DataplaneConfig;
+  readonly #endpoints: WorkloadEndpoints;
+  readonly #tables: ReadonlyMap<Family, RouteTable>;
+  readonly #neighbours: StaticNeighbours;
+  readonly #dirty = new Set<string>();
+
+  constructor(config: DataplaneConfig, endpoints: WorkloadEndpoints, interfaces: Interfaces, families: DesiredTables) {
+    this.#config = config;
+    this.#endpoints = endpoints;
+    this.#tables = new Map([...families.keys()].map((family) => [family, new RouteTable(family, interfaces, config)]));
+    this.#neighbours = new StaticNeighbours(interfaces);
+    endpoints.onInterfaceChange.add((name) => this.#dirty.add(name));
+  }
+
+  /** Our routes in the kernel. */
+  counts(): { readonly ip: number; readonly ip6: number } {
+    return { ip: this.#tables.get(4)?.size ?? 0, ip6: this.#tables.get(6)?.size ?? 0 };
+  }
+
+  onUpdate(_message: ToDataplane): void {
+    // The registry of endpoints has its own ear.
+  }
+
+  completeDeferredWork(): void {
+    for (const name of this.#dirty) {
+      const workload = this.#endpoints.ownerOf(name);
+      for (const [family, table] of this.#tables)
+        table.setRoutes("local-workload", name, workload === undefined ? [] : this.#targets(workload, family));
+      this.#neighbours.set(name, workload === undefined ? new Map() : neighboursOf(workload));
+    }
+    this.#dirty.clear();
+  }
+
+  touchInterface(name: string): void {
+    for (const table of this.#tables.values()) table.touchInterface(name);
+    this.#neighbours.touchInterface(name);
+  }
+
+  queueResync(): void {
+    for (const table of this.#tables.values()) table.queueResync();
+    this.#neighbours.queueResync();
+  }
+
+  /** Throws when a listing fails; nothing is written then, as a failed listing is not an empty one. */
+  apply(access: RouteAccess, nowMs: number): RoutesResult {
+    if (this.#config.routeSyncDisabled)
+      return { writes: 0, routeDrift: 0, neighbourDrift: 0, failures: [], againAtMs: undefined };
+    const results = [...this.#tables.values()].map((table) => table.apply(access, nowMs));
+    const neighbours = this.#neighbours.apply(access);
+    const agains = results.flatMap(({ againAtMs }) => (againAtMs === undefined ? [] : [againAtMs]));
+    return {
+      writes: results.reduce((sum, { writes }) => sum + writes, neighbours.writes),
+      routeDrift: results.reduce((sum, { drift }) => sum + drift, 0),
+      neighbourDrift: neighbours.drift,
+      failures: [...results.flatMap(({ failures }) => failures), ...neighbours.failures],
+      againAtMs: agains.length === 0 ? undefined : Math.min(...agains),
+    };
+  }
+
+  #targets({ endpoint }: LocalWorkload, family: Family): RouteTarget[] {
+    // The target of a live migration is not yet where its traffic should go.
+    if (endpoint.live_migration_role === "target") return [];
+    const source = family === 4 ? this.#config.deviceRouteSourceAddress : this.#config.deviceRouteSourceAddressV6;
+    return (family === 4 ? endpoint.ipv4_nets : endpoint.ipv6_nets).map((net) => ({
+      destination: must(canonicalCidr(net), `a network in place of "${net}"`),
+      protocol: this.#config.deviceRouteProtocol,
+      metric: this.#config.routePriority[family],
+      type: "unicast",
+      scope: "link",
+      ...(source === undefined ? {} : { source }),
+    }));
+  }
+}
+
+function neighboursOf({ endpoint }: LocalWorkload): Map<string, string> {
+  const macs = new Map<string, string>();
+  if (endpoint.mac === "" || endpoint.live_migration_role === "target") return macs;
+  for (const net of endpoint.ipv4_nets) {
+    const cidr = parseCidr(net);
+    if (cidr?.prefixLength === 32) macs.set(net.slice(0, net.indexOf("/")), endpoint.mac);
+  }
+  return macs;
+}

@@ -1,0 +1,20 @@
+import type { Sysctls } from "../kernel/kernel.ts";
+
+/** Settings in memory. Every interface has those that we set, at 0. */
+export class FakeSysctls implements Sysctls {
+  /** "path=value" of every write. */
+  readonly writes: string[] = [];
+  /** Writes of paths that hold this text fail. */
+  failing: string | undefined;
+  readonly #values = new Map<string, string>();
+
+  read(path: string): string | undefined {
+    return this.#values.get(path) ?? "0";
+  }
+
+  write(path: string, value: string): void {
+    if (this.failing !== undefined && path.includes(this.failing)) throw new Error("EROFS: read-only file system");
+    this.writes.push(`${path}=${value}`);
+    this.#values.set(path, value);
+  }
+}
