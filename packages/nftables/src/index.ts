@@ -1,4 +1,5 @@
 export type { NftConnection } from "./connection.ts";
+export { ruleKey } from "./compile/rule-key.ts";
 export {
   failedWith,
   NFT_ERROR_CODES,
@@ -7,7 +8,9 @@ export {
   type NftErrorOptions,
   type NftFailure,
 } from "./errors.ts";
-export { formatRule, formatRuleset } from "./format.ts";
+export { formatRule } from "./format/format-rule.ts";
+export { formatRuleset } from "./format/format-ruleset.ts";
+export { type NftConnectionOptions, openNftConnection } from "./kernel/open-nft-connection.ts";
 export {
   describeOperation,
   type MapShape,
@@ -16,7 +19,7 @@ export {
   type SetShape,
   type TableRef,
 } from "./operation.ts";
-export { planTable } from "./plan.ts";
+export { planTable } from "./plan/plan-table.ts";
 export type { ChainReadback, MapReadback, RuleReadback, SetReadback, TableReadback } from "./readback.ts";
 export type {
   BaseChain,

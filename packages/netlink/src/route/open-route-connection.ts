@@ -1,5 +1,5 @@
 import { must } from "@bulrush/base";
-import { hasErrno, NetlinkError } from "../errors.ts";
+import { hasErrno, NETLINK_ERROR_CODES, NetlinkError } from "../errors.ts";
 import { NETLINK_ROUTE, NLM_F } from "../message/header.ts";
 import { refusal } from "../message/kernel-answer.ts";
 import { MessageWriter } from "../message/message-writer.ts";
@@ -148,7 +148,13 @@ export function openRouteConnection(options: Pick<NetlinkSocketOptions, "namespa
     if (lastStart < 0) return;
     // An acknowledgement of the last one only: answers to failing ones come anyway, in order, before it.
     batch.addFlags(lastStart, NLM_F.ACK);
-    for (const answer of socket.exchange("Write routes", batch.bytes, lastSeq, (seq) => indexBySeq.has(seq))) {
+    const { refusals, lost } = socket.exchange("Write routes", batch.bytes, lastSeq, (seq) => indexBySeq.has(seq));
+    if (lost)
+      throw new NetlinkError("Write routes failed: answers were lost", {
+        code: NETLINK_ERROR_CODES.overrun,
+        op: "Write routes",
+      });
+    for (const answer of refusals) {
       const index = must(indexBySeq.get(answer.seq), "the index of a refused operation");
       const operation = must(operations[index], "a refused operation");
       failures.push({ index, operation, error: refusal(describeRouteOperation(operation), answer) });

@@ -20,6 +20,11 @@ export interface NetlinkSocketOptions {
   readonly receiveBufferBytes?: number;
 }
 
+export interface ExchangeResult {
+  readonly refusals: readonly KernelAnswer[];
+  readonly lost: boolean;
+}
+
 /** Sizes and option numbers of linux/netlink.h and linux/socket.h. */
 const AF_NETLINK = 16;
 const SOL_NETLINK = 270;
@@ -168,11 +173,11 @@ export class NetlinkSocket {
   }
 
   /**
-   * Sends messages that were built by hand, the last one with NLM_F_ACK, and collects the refusals of all of them.
-   * Returns them in order; an empty list means that all worked. `isMine` tells whether a sequence number belongs to
-   * what was sent.
+   * Sends messages that were built by hand, the last one with NLM_F_ACK, and collects the refusals of all of them, in
+   * order; an empty list means that all worked. `isMine` tells whether a sequence number belongs to what was sent.
+   * `lost` is true when the receive buffer ran over, so that there may have been more refusals.
    */
-  exchange(op: string, bytes: Uint8Array, lastSeq: number, isMine: (seq: number) => boolean): KernelAnswer[] {
+  exchange(op: string, bytes: Uint8Array, lastSeq: number, isMine: (seq: number) => boolean): ExchangeResult {
     const refusals: KernelAnswer[] = [];
     this.send(op, bytes);
     try {
@@ -183,10 +188,11 @@ export class NetlinkSocket {
         return answer.seq === lastSeq;
       });
     } catch (error) {
+      if (hasCode(error, NETLINK_ERROR_CODES.overrun)) return { refusals, lost: true };
       // A batch that is refused as a whole is answered at its first message only.
       if (refusals.length === 0 || !hasCode(error, NETLINK_ERROR_CODES.noAnswer)) throw error;
     }
-    return refusals;
+    return { refusals, lost: false };
   }
 
   /**

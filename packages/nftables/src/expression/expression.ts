@@ -104,7 +104,8 @@ function writeData(writer: MessageWriter, expression: Expression): void {
 /** Reads the expression list of a rule. */
 export function readExpressions(attributes: AttributeReader): Expression[] {
   const expressions: Expression[] = [];
-  while (attributes.next()) if (attributes.type === NFTA_LIST_ELEM) expressions.push(readExpression(attributes.nested()));
+  while (attributes.next())
+    if (attributes.type === NFTA_LIST_ELEM) expressions.push(readExpression(attributes.nested()));
   return expressions;
 }
 

@@ -1,0 +1,172 @@
+import { must } from "@bulrush/base";
+import { hasErrno, type MessageWriter, type NetlinkSocket, writeNfgen } from "@bulrush/netlink";
+import { anonymousSetKey } from "../compile/anonymous-set.ts";
+import { keyFieldsOf, keyShape } from "../element/key-shape.ts";
+import { decodeMapElements, decodeSetElements } from "../element/set-elements.ts";
+import { expressionKey } from "../expression/expression.ts";
+import { readChain } from "../object/chain-codec.ts";
+import { type KernelElement, readElements, writeElementsHead } from "../object/element-codec.ts";
+import { type DecodedRule, readRule, writeRulePlace } from "../object/rule-codec.ts";
+import { type DecodedSet, readSet, SET_FLAG, writeSetRef } from "../object/set-codec.ts";
+import { writeTable } from "../object/table-codec.ts";
+import type { TableRef } from "../operation.ts";
+import type { ChainReadback, MapReadback, RuleReadback, SetReadback, TableReadback } from "../readback.ts";
+import { FAMILY_NUMBER, NFT_MSG } from "../wire/message-type.ts";
+
+/** Flags of sets that we make, and NFT_SET_CONCAT, which nft adds. A set with any other is not one of ours. */
+const OWN_FLAGS = SET_FLAG.interval | SET_FLAG.map | 0x80;
+
+/** Reads a table, whatever the generation does meanwhile. `undefined` when there is none. */
+export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation: number): TableReadback | undefined {
+  const family = FAMILY_NUMBER[table.family];
+  if (!tableExists(socket, family, table.name)) return undefined;
+
+  const sets = list(
+    socket,
+    "List sets",
+    NFT_MSG.GETSET,
+    family,
+    (writer) => writeSetRef(writer, table.name, ""),
+    readSet,
+  );
+  const elements = new Map<string, KernelElement[]>();
+  for (const set of sets)
+    if (set.table === table.name) elements.set(set.name, listElements(socket, family, table.name, set.name));
+
+  const rules = new Map<string, RuleReadback[]>();
+  const anonymous = anonymousKeys(sets, elements, table.name);
+  const place = { table: table.name, chain: "" };
+  list(socket, "List rules", NFT_MSG.GETRULE, family, (writer) => writeRulePlace(writer, place), readRule).forEach(
+    (rule) => {
+      if (rule.table !== table.name) return;
+      const chain = rules.get(rule.chain) ?? [];
+      chain.push(ruleReadback(rule, anonymous));
+      rules.set(rule.chain, chain);
+    },
+  );
+
+  const chains = new Map<string, ChainReadback>();
+  for (const chain of list(
+    socket,
+    "List chains",
+    NFT_MSG.GETCHAIN,
+    family,
+    () => {},
+    (message) => readChain(message, table.family),
+  )) {
+    if (chain.table !== table.name) continue;
+    const { name, base } = chain;
+    chains.set(name, { name, ...(base === undefined ? {} : { base }), rules: rules.get(name) ?? [] });
+  }
+
+  const named = sets.filter((set) => set.table === table.name && (set.flags & SET_FLAG.anonymous) === 0);
+  const isMap = (set: DecodedSet): boolean => (set.flags & SET_FLAG.map) !== 0;
+  return {
+    kind: "readback",
+    family: table.family,
+    name: table.name,
+    generation,
+    chains,
+    sets: new Map(named.filter((set) => !isMap(set)).map((set) => [set.name, setReadback(set, elements)])),
+    maps: new Map(named.filter(isMap).map((set) => [set.name, mapReadback(set, elements)])),
+  };
+}
+
+function tableExists(socket: NetlinkSocket, family: number, name: string): boolean {
+  try {
+    socket.request("Get table", NFT_MSG.GETTABLE, 0, (writer) => {
+      writeNfgen(writer, family);
+      writeTable(writer, name);
+    });
+    return true;
+  } catch (error) {
+    if (hasErrno(error, "ENOENT")) return false;
+    throw error;
+  }
+}
+
+function list<T>(
+  socket: NetlinkSocket,
+  op: string,
+  type: number,
+  family: number,
+  attributes: (writer: MessageWriter) => void,
+  decode: Parameters<typeof socket.dump<T>>[3],
+): T[] {
+  return socket.dump(
+    op,
+    type,
+    (writer) => {
+      writeNfgen(writer, family);
+      attributes(writer);
+    },
+    decode,
+  );
+}
+
+function listElements(socket: NetlinkSocket, family: number, table: string, set: string): KernelElement[] {
+  const chunks = list(
+    socket,
+    "List set elements",
+    NFT_MSG.GETSETELEM,
+    family,
+    (writer) => writeElementsHead(writer, table, set),
+    (message) => {
+      const chunk: KernelElement[] = [];
+      readElements(message, chunk);
+      return chunk;
+    },
+  );
+  return chunks.length === 1 ? (chunks[0] ?? []) : chunks.flat();
+}
+
+/** What stands for each anonymous set in the keys of rules. */
+function anonymousKeys(
+  sets: readonly DecodedSet[],
+  elements: ReadonlyMap<string, readonly KernelElement[]>,
+  table: string,
+): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>();
+  for (const set of sets) {
+    if (set.table !== table || (set.flags & SET_FLAG.anonymous) === 0) continue;
+    const key = anonymousSetKey({
+      datatype: set.keyDatatype,
+      interval: (set.flags & SET_FLAG.interval) !== 0,
+      elements: elements.get(set.name) ?? [],
+    });
+    // A map's verdicts are not in that text; we make no anonymous maps, so its own name keeps it apart from ours.
+    keys.set(set.name, (set.flags & SET_FLAG.map) === 0 ? key : `anonymous map ${set.name}`);
+  }
+  return keys;
+}
+
+function ruleReadback(rule: DecodedRule, anonymous: ReadonlyMap<string, string>): RuleReadback {
+  const key = rule.expressions
+    .map((expression) => expressionKey(expression, (lookup) => anonymous.get(lookup.set) ?? `@${lookup.set}`))
+    .join("; ");
+  const counter = rule.expressions.find((expression) => expression.name === "counter");
+  return {
+    handle: rule.handle,
+    ...(rule.comment === undefined ? {} : { comment: rule.comment }),
+    key,
+    ...(counter === undefined ? {} : { counter: { packets: counter.packets, bytes: counter.bytes } }),
+  };
+}
+
+function setReadback(set: DecodedSet, elements: ReadonlyMap<string, readonly KernelElement[]>): SetReadback {
+  const interval = (set.flags & SET_FLAG.interval) !== 0;
+  const key = (set.flags & ~OWN_FLAGS) === 0 ? keyFieldsOf(set.keyDatatype) : undefined;
+  const size = set.size === undefined ? {} : { size: set.size };
+  if (key === undefined || (interval && key.length > 1))
+    return { name: set.name, key: undefined, interval, ...size, elements: new Set() };
+  const texts = decodeSetElements(keyShape(key), interval, must(elements.get(set.name), "the elements of a set"));
+  return { name: set.name, key, interval, ...size, elements: texts };
+}
+
+function mapReadback(set: DecodedSet, elements: ReadonlyMap<string, readonly KernelElement[]>): MapReadback {
+  const key = set.verdicts && (set.flags & ~SET_FLAG.map) === 0 ? keyFieldsOf(set.keyDatatype) : undefined;
+  const [only] = key ?? [];
+  if (only === undefined || key?.length !== 1) return { name: set.name, key: undefined, elements: new Map() };
+  const verdicts = decodeMapElements(keyShape([only]), must(elements.get(set.name), "the elements of a map"));
+  return { name: set.name, key: only, elements: verdicts };
+}

@@ -1,0 +1,86 @@
+import { type AttributeReader, type MessageReader, type MessageWriter, NFGEN_BYTES } from "@bulrush/netlink";
+import type { Boundary } from "../element/interval.ts";
+import type { Verdict } from "../statement.ts";
+import { readData, writeValue, writeVerdict } from "../wire/data-value.ts";
+
+/** enum nft_set_elem_list_attributes, nft_set_elem_attributes, nft_set_elem_flags */
+const NFTA_LIST = { TABLE: 1, SET: 2, ELEMENTS: 3, SET_ID: 4 } as const;
+const NFTA_ELEM = { KEY: 1, DATA: 2, FLAGS: 3 } as const;
+const NFTA_LIST_ELEM = 1;
+const INTERVAL_END = 1;
+const CATCHALL = 2;
+
+/** An element as the kernel keeps it. `verdict` in maps only. */
+export interface KernelElement extends Boundary {
+  readonly verdict?: Verdict;
+  /** Stands for every key that is not in the set; foreign. The key is empty. */
+  readonly catchall?: boolean;
+}
+
+/** Which set: the head of every element message. `id` for one that is made in the same batch. */
+export function writeElementsHead(writer: MessageWriter, table: string, set: string, id?: number): void {
+  writer.attrString(NFTA_LIST.TABLE, table);
+  writer.attrString(NFTA_LIST.SET, set);
+  if (id !== undefined) writer.attrU32be(NFTA_LIST.SET_ID, id);
+}
+
+/**
+ * Writes elements from `start` on, as many as one attribute can hold, and returns the index of the first that did not
+ * fit. The length field of an attribute has 16 bits.
+ */
+export function writeElements(writer: MessageWriter, elements: readonly KernelElement[], start: number): number {
+  const list = writer.nest(NFTA_LIST.ELEMENTS);
+  const limit = writer.length + MAX_LIST_BYTES;
+  let index = start;
+  for (; index < elements.length && writer.length < limit; index++) {
+    const element = elements[index];
+    if (element !== undefined) writeElement(writer, element);
+  }
+  writer.endNest(list);
+  return index;
+}
+
+/** Leaves room for one more element of any size: a key of 64 bytes, a chain name of 255. */
+const MAX_LIST_BYTES = 0xffff - 512;
+
+function writeElement(writer: MessageWriter, element: KernelElement): void {
+  const nest = writer.nest(NFTA_LIST_ELEM);
+  if (element.catchall !== true) writeValue(writer, NFTA_ELEM.KEY, element.key);
+  if (element.verdict !== undefined) writeVerdict(writer, NFTA_ELEM.DATA, element.verdict);
+  const flags = (element.end ? INTERVAL_END : 0) | (element.catchall === true ? CATCHALL : 0);
+  if (flags !== 0) writer.attrU32be(NFTA_ELEM.FLAGS, flags);
+  writer.endNest(nest);
+}
+
+/** Appends the elements of one message of a dump. */
+export function readElements(message: MessageReader, into: KernelElement[]): void {
+  const attributes = message.attributes(NFGEN_BYTES);
+  while (attributes.next()) {
+    if (attributes.type !== NFTA_LIST.ELEMENTS) continue;
+    const list = attributes.nested();
+    while (list.next()) if (list.type === NFTA_LIST_ELEM) into.push(readElement(list.nested()));
+  }
+}
+
+const NO_KEY = new Uint8Array(0);
+
+function readElement(attributes: AttributeReader): KernelElement {
+  let key = NO_KEY;
+  let flags = 0;
+  let verdict: Verdict | undefined;
+  while (attributes.next()) {
+    if (attributes.type === NFTA_ELEM.KEY) {
+      const data = readData(attributes);
+      if (data instanceof Uint8Array) key = new Uint8Array(data);
+    } else if (attributes.type === NFTA_ELEM.DATA) {
+      const data = readData(attributes);
+      if (data !== undefined && !(data instanceof Uint8Array)) verdict = data;
+    } else if (attributes.type === NFTA_ELEM.FLAGS) flags = attributes.u32be();
+  }
+  return {
+    key,
+    end: (flags & INTERVAL_END) !== 0,
+    ...(verdict === undefined ? {} : { verdict }),
+    ...((flags & CATCHALL) === 0 ? {} : { catchall: true }),
+  };
+}
