@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+import { parseDataplaneConfig } from "../config/parse-config.ts";
+import { Interfaces } from "../manager/interfaces.ts";
+import { RulesetManagers } from "../manager/ruleset-managers.ts";
+import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
+import type { FromDataplane } from "../status.ts";
+import { FakeSysctls } from "../testing/fake-sysctls.ts";
+import { hostEndpoint, workload, workloadRemove } from "../testing/messages.ts";
+import { EndpointStatuses } from "./endpoint-statuses.ts";
+import { setHostSysctls } from "./host-sysctls.ts";
+import { InterfaceSysctls } from "./interface-sysctls.ts";
+
+const NETS = { ipv4_nets: ["10.65.0.2/32"], ipv6_nets: ["fd65::2/128"] };
+
+describe("endpoint settings and status", () => {
+  let endpoints: WorkloadEndpoints;
+  let interfaces: Interfaces;
+  let managers: RulesetManagers;
+  let kernel: FakeSysctls;
+  let sysctls: InterfaceSysctls;
+  let statuses: EndpointStatuses;
+  let warnings: string[];
+
+  const setUp = (settings: Record<string, string> = {}): void => {
+    const { config } = parseDataplaneConfig(new Map(Object.entries(settings)));
+    endpoints = new WorkloadEndpoints();
+    interfaces = new Interfaces();
+    managers = new RulesetManagers({ config, endpoints, interfaces, onBadMember: () => undefined });
+    kernel = new FakeSysctls();
+    warnings = [];
+    sysctls = new InterfaceSysctls(config, endpoints, interfaces);
+    statuses = new EndpointStatuses({ endpoints, hostEndpoints: managers.hostEndpoints, interfaces, sysctls });
+  };
+  beforeEach(() => setUp());
+
+  const link = (name: string, index: number, up: boolean, ...addresses: readonly string[]): void =>
+    interfaces.put(name, { name, index, up, addresses: new Set(addresses) });
+  const apply = (): string[] => sysctls.apply(kernel, (message) => warnings.push(message));
+  /** "default/a up" */
+  const told = (): string[] => {
+    managers.completeDeferredWork();
+    return statuses.changes().map((message: FromDataplane) => {
+      if (message.msg === "DataplaneInSync") return message.msg;
+      const id = typeof message.id === "string" ? message.id : message.id.workload;
+      return "status" in message ? `${id} ${message.status}` : `${id} removed`;
+    });
+  };
+
+  it("InterfaceSysctls.apply() makes the host answer for the gateway and forward, once the interface is up", () => {
+    endpoints.onUpdate(workload("a", NETS));
+    link("calia", 5, false);
+    assert.deepEqual([apply(), kernel.writes], [[], []]);
+    link("calia", 5, true);
+    assert.deepEqual(apply(), []);
+    assert.deepEqual(
+      new Set(kernel.writes),
+      new Set([
+        "net/ipv4/conf/calia/route_localnet=1",
+        "net/ipv4/conf/calia/proxy_arp=1",
+        "net/ipv4/conf/calia/forwarding=1",
+        "net/ipv6/conf/calia/proxy_ndp=1",
+        "net/ipv6/conf/calia/forwarding=1",
+      ]),
+    );
+    assert.deepEqual([apply(), kernel.writes.length], [[], 5]);
+  });
+
+  it("InterfaceSysctls.apply() sets rp_filter to the system's default, and to 0 where sources may be spoofed", () => {
+    setUp({ WorkloadSourceSpoofing: "Any" });
+    kernel.write("net/ipv4/conf/default/rp_filter", "2");
+    endpoints.onUpdate(workload("a", NETS));
+    endpoints.onUpdate(workload("b", { ...NETS, allow_spoofed_source_prefixes: ["8.8.8.8/32"] }));
+    kernel.write("net/ipv4/conf/calib/rp_filter", "1");
+    link("calia", 5, true);
+    link("calib", 6, true);
+    apply();
+    assert.equal(kernel.read("net/ipv4/conf/calia/rp_filter"), "2");
+    assert.equal(kernel.read("net/ipv4/conf/calib/rp_filter"), "0");
+  });
+
+  it("InterfaceSysctls.apply() reports a failure and tries again", () => {
+    endpoints.onUpdate(workload("a", NETS));
+    link("calia", 5, true);
+    kernel.failing = "proxy_arp";
+    assert.equal(apply().length, 1);
+    assert.deepEqual(told(), ["default/a down"]);
+    kernel.failing = undefined;
+    assert.deepEqual(apply(), []);
+    assert.deepEqual(told(), ["default/a up"]);
+  });
+
+  it("InterfaceSysctls.apply() only warns, when proxy_delay cannot be set", () => {
+    kernel.write("net/ipv4/neigh/calia/proxy_delay", "80");
+    kernel.failing = "proxy_delay";
+    endpoints.onUpdate(workload("a", NETS));
+    link("calia", 5, true);
+    assert.deepEqual(apply(), []);
+    assert.equal(warnings.length, 1);
+    assert.deepEqual(told(), ["default/a up"]);
+  });
+
+  it("EndpointStatuses.changes() says up when active, up and configured; each change once", () => {
+    endpoints.onUpdate(workload("a", NETS));
+    assert.deepEqual(told(), ["default/a down"]);
+    link("calia", 5, true);
+    assert.deepEqual(told(), []);
+    apply();
+    assert.deepEqual(told(), ["default/a up"]);
+    link("calia", 5, false);
+    assert.deepEqual(told(), ["default/a down"]);
+    endpoints.onUpdate(workloadRemove("a"));
+    assert.deepEqual(told(), ["default/a removed"]);
+  });
+
+  it("EndpointStatuses.changes() says down for an endpoint that is inactive or does not own its interface", () => {
+    link("cali9", 5, true);
+    endpoints.onUpdate(workload("a", { ...NETS, name: "cali9", state: "inactive" }));
+    endpoints.onUpdate(workload("b", { ...NETS, name: "cali9" }));
+    apply();
+    assert.deepEqual(told(), ["default/a down", "default/b down"]);
+  });
+
+  it("E2: a host endpoint with a wrong name or address is in error, and up once its interface comes", () => {
+    managers.onUpdate(hostEndpoint("named", { name: "eth7" }));
+    managers.onUpdate(hostEndpoint("addressed", { expected_ipv4_addrs: ["10.9.9.9"] }));
+    managers.onUpdate(hostEndpoint("star", { name: "*" }));
+    assert.deepEqual(told().sort(), ["addressed error", "named error", "star up"]);
+    link("eth7", 7, true);
+    link("eth8", 8, true, "10.9.9.9");
+    assert.deepEqual(told().sort(), ["addressed up", "named up"]);
+    link("eth8", 8, false, "10.9.9.9");
+    assert.deepEqual(told(), ["addressed down"]);
+  });
+
+  it("setHostSysctls() turns forwarding on, and says what it could not set", () => {
+    assert.deepEqual(setHostSysctls(kernel, { forwarding: true, ipv6: true }), []);
+    assert.ok(kernel.writes.includes("net/ipv4/ip_forward=1"));
+    assert.ok(kernel.writes.includes("net/ipv6/conf/all/forwarding=1"));
+    const other = new FakeSysctls();
+    other.failing = "ip_forward";
+    assert.equal(setHostSysctls(other, { forwarding: true, ipv6: false }).length, 1);
+    assert.deepEqual(setHostSysctls(new FakeSysctls(), { forwarding: false, ipv6: true }), []);
+  });
+});

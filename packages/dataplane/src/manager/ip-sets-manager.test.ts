@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+import { createDesiredTables, type DesiredTables } from "../desired/tables.ts";
+import { netSetName, setName } from "../render/names.ts";
+import { ipSet, ipSetDelta } from "../testing/messages.ts";
+import { IpSetsManager } from "./ip-sets-manager.ts";
+
+const ID = "s:abc";
+
+describe("IpSetsManager", () => {
+  let tables: DesiredTables;
+  let manager: IpSetsManager;
+  let shapeChanges: string[];
+  let bad: string[];
+
+  const names = (family: 4 | 6, id = ID): readonly string[] => manager.lookup(family)(id).names;
+  const has = (family: 4 | 6, name: string, element: string): boolean =>
+    tables.get(family)?.set(name, ["ipv4_addr"], name.endsWith("-net")).has(element) === true;
+
+  beforeEach(() => {
+    tables = createDesiredTables(true);
+    bad = [];
+    manager = new IpSetsManager(tables, (id, member) => bad.push(`${id} ${member}`));
+    shapeChanges = [];
+    manager.onShapeChange.add((id) => shapeChanges.push(id));
+  });
+
+  it("puts single addresses into a hash set and networks into an interval set, by family", () => {
+    manager.onUpdate(ipSet(ID, "NET", "10.0.0.1/32", "10.1.0.0/16", "fd00::1/128", "fd01::/64"));
+    assert.deepEqual(names(4), ["cali40s-abc", "cali40s-abc-net"]);
+    assert.deepEqual(names(6), ["cali60s-abc", "cali60s-abc-net"]);
+    assert.ok(has(4, setName(4, ID), "10.0.0.1"));
+    assert.ok(has(4, netSetName(4, ID), "10.1.0.0/16"));
+    assert.ok(has(6, setName(6, ID), "fd00::1"));
+    assert.ok(has(6, netSetName(6, ID), "fd01::/64"));
+  });
+
+  const shapes: readonly (readonly [what: string, members: readonly string[], names: readonly string[]])[] = [
+    ["nothing", [], ["cali40s-abc"]],
+    ["addresses alone", ["10.0.0.1/32"], ["cali40s-abc"]],
+    ["networks alone", ["10.0.0.0/8"], ["cali40s-abc-net"]],
+    ["addresses and networks", ["10.0.0.1/32", "11.0.0.0/8"], ["cali40s-abc", "cali40s-abc-net"]],
+    ["members of the other family alone", ["fd00::/8"], ["cali40s-abc"]],
+  ];
+  for (const [what, members, expected] of shapes)
+    it(`lookup() names ${expected.join(" and ")}, when the set holds ${what}`, () => {
+      manager.onUpdate(ipSet(ID, "NET", ...members));
+      assert.deepEqual(names(4), expected);
+    });
+
+  it("onShapeChange tells of the first and last network, not of other members", () => {
+    manager.onUpdate(ipSet(ID, "NET", "10.0.0.1/32"));
+    shapeChanges.length = 0;
+    manager.onUpdate(ipSetDelta(ID, ["10.0.0.2/32"]));
+    assert.deepEqual(shapeChanges, []);
+    manager.onUpdate(ipSetDelta(ID, ["11.0.0.0/8"]));
+    assert.deepEqual(shapeChanges, [ID]);
+    manager.onUpdate(ipSetDelta(ID, ["12.0.0.0/8"], ["10.0.0.1/32"]));
+    assert.deepEqual(shapeChanges, [ID]);
+    manager.onUpdate(ipSetDelta(ID, [], ["10.0.0.2/32"]));
+    assert.deepEqual(shapeChanges, [ID, ID]);
+  });
+
+  it("writes ports as address, protocol, port", () => {
+    manager.onUpdate(ipSet("n:x", "IP_AND_PORT", "10.0.0.1,tcp:8080", "fd00::1,sctp:80"));
+    assert.deepEqual(names(4, "n:x"), ["cali40n-x"]);
+    assert.ok(has(4, "cali40n-x", "10.0.0.1 . tcp . 8080"));
+    assert.ok(has(6, "cali60n-x", "fd00::1 . sctp . 80"));
+  });
+
+  it("takes bare addresses and full-length networks as the same member", () => {
+    manager.onUpdate(ipSet("all-istio-weps", "IP", "10.0.0.1", "10.0.0.2/32"));
+    assert.ok(has(4, "cali40all-istio-weps", "10.0.0.1"));
+    assert.ok(has(4, "cali40all-istio-weps", "10.0.0.2"));
+  });
+
+  it("replaces all members at an update of a known set", () => {
+    manager.onUpdate(ipSet(ID, "NET", "10.0.0.1/32", "10.0.0.2/32"));
+    manager.onUpdate(ipSet(ID, "NET", "10.0.0.2/32", "10.0.0.3/32"));
+    assert.deepEqual(
+      ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((element) => has(4, setName(4, ID), element)),
+      [false, true, true],
+    );
+  });
+
+  it("names a member that is none, and keeps the others", () => {
+    manager.onUpdate(ipSet(ID, "NET", "10.0.0.1/32", "10.0.0.999/32"));
+    manager.onUpdate(ipSet("n:x", "IP_AND_PORT", "10.0.0.1", "10.0.0.0/8,tcp:80"));
+    assert.deepEqual(bad, [`${ID} 10.0.0.999/32`, "n:x 10.0.0.1", "n:x 10.0.0.0/8,tcp:80"]);
+    assert.ok(has(4, setName(4, ID), "10.0.0.1"));
+  });
+
+  it("ignores deltas and removes of sets that it does not know", () => {
+    manager.onUpdate(ipSetDelta("s:other", ["10.0.0.1/32"]));
+    manager.onUpdate({ msg: "IPSetRemove", id: "s:other" });
+    assert.equal(manager.size, 0);
+  });
+});

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+import { Interfaces } from "../manager/interfaces.ts";
+import { FakeRoutes } from "../testing/fake-routes.ts";
+import type { RouteTarget } from "./route-class.ts";
+import { RouteTable } from "./route-table.ts";
+
+const OWNERSHIP = { interfacePrefixes: ["cali"], removeExternalRoutes: true, deviceRouteProtocol: 3 };
+
+const target = (destination: string, fields: Partial<RouteTarget> = {}): RouteTarget => ({
+  destination,
+  protocol: 3,
+  metric: 1024,
+  type: "unicast",
+  scope: "link",
+  ...fields,
+});
+
+describe("RouteTable.apply()", () => {
+  let kernel: FakeRoutes;
+  let interfaces: Interfaces;
+  let table: RouteTable;
+
+  /** The link in the kernel and, as the monitor would, in the interfaces. */
+  const link = (index: number, name: string, up = true): void => {
+    kernel.setLink(index, name, up);
+    interfaces.put(name, { name, index, up, addresses: new Set() });
+    table.touchInterface(name);
+  };
+  const unlink = (index: number, name: string): void => {
+    kernel.removeLink(index);
+    interfaces.put(name, undefined);
+    table.touchInterface(name);
+  };
+
+  beforeEach(() => {
+    kernel = new FakeRoutes();
+    interfaces = new Interfaces();
+    table = new RouteTable(4, interfaces, OWNERSHIP);
+  });
+
+  it("R1: writes a link route of protocol 3 and metric 1024, when the interface is up", () => {
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), []);
+    link(5, "cali1");
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+  });
+
+  it("R1: has IPv6 routes of metric 1024", () => {
+    table = new RouteTable(6, interfaces, OWNERSHIP);
+    table.setRoutes("local-workload", "cali1", [target("fd65::2/128")]);
+    link(5, "cali1");
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["fd65::2/128 dev cali1 proto 3 metric 1024"]);
+  });
+
+  it("R2: gives an address that two interfaces claim to the newest, and to the other when that one goes or is down", () => {
+    for (const name of ["cali1", "cali2"]) table.setRoutes("local-workload", name, [target("10.65.0.2/32")]);
+    link(5, "cali1");
+    link(6, "cali2");
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali2 proto 3 metric 1024"]);
+    link(6, "cali2", false);
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+    link(6, "cali2");
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali2 proto 3 metric 1024"]);
+    table.setRoutes("local-workload", "cali2", []);
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+  });
+
+  it("R4: writes the route again, when the interface flapped", () => {
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    link(5, "cali1");
+    table.apply(kernel, 0);
+    for (const up of [false, true, false, true]) {
+      link(5, "cali1", up);
+      assert.deepEqual(table.apply(kernel, 0).failures, []);
+    }
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+  });
+
+  it("R4: writes the route again, when the flap was too short to be seen but took the route along", () => {
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    link(5, "cali1");
+    table.apply(kernel, 0);
+    kernel.setLink(5, "cali1", false);
+    kernel.setLink(5, "cali1", true);
+    table.touchInterface("cali1");
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+  });
+
+  it("R5: leaves an unknown route on a new workload interface for 10 s, and says when to come back", () => {
+    link(5, "cali1");
+    kernel.putRoute({ destination: "10.65.0.9/32", device: 5, protocol: 3, metric: 0 });
+    assert.equal(table.apply(kernel, 1000).againAtMs, 11_000);
+    assert.equal(table.apply(kernel, 10_999).againAtMs, 11_000);
+    assert.equal(kernel.listing().length, 1);
+    assert.deepEqual(kernel.writes, []);
+    assert.equal(table.apply(kernel, 11_000).againAtMs, undefined);
+    assert.deepEqual(kernel.listing(), []);
+  });
+
+  it("R5: ends the grace at once, when it has routes of its own for the interface", () => {
+    link(5, "cali1");
+    kernel.putRoute({ destination: "10.65.0.9/32", device: 5, protocol: 3, metric: 0 });
+    table.apply(kernel, 0);
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    table.queueResync();
+    table.apply(kernel, 1);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+  });
+
+  it("R7: replaces the route, when its source or protocol changes", () => {
+    link(5, "cali1");
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    table.apply(kernel, 0);
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32", { source: "10.0.0.1", protocol: 7 })]);
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 7 metric 1024 src 10.0.0.1"]);
+  });
+
+  it("R9: writes nothing, when a route was deleted and set again before the apply", () => {
+    link(5, "cali1");
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    table.apply(kernel, 0);
+    const before = kernel.writes.length;
+    table.setRoutes("local-workload", "cali1", []);
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    assert.equal(table.apply(kernel, 0).writes, 0);
+    assert.equal(kernel.writes.length, before);
+  });
+
+  it("R10: keeps routes of one network with several metrics apart, and removes a stale metric", () => {
+    link(5, "cali1");
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32"), target("10.65.0.2/32", { metric: 512 })]);
+    table.apply(kernel, 0);
+    assert.equal(kernel.listing().length, 2);
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32", { metric: 512 })]);
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 512"]);
+  });
+
+  it("adopts what is there at the start: nothing is written when it is as wanted", () => {
+    link(5, "cali1");
+    kernel.putRoute({ destination: "10.65.0.2/32", device: 5, protocol: 3, metric: 1024, scope: "link" });
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    const result = table.apply(kernel, 0);
+    assert.deepEqual([result.writes, result.drift, kernel.writes], [0, 0, []]);
+  });
+
+  it("touches own routes only", () => {
+    link(2, "eth0");
+    link(5, "cali1");
+    kernel.putRoute({ destination: "0.0.0.0/0", device: 2, via: "192.168.0.1", protocol: 4, metric: 0 });
+    kernel.putRoute({ destination: "10.1.0.0/24", device: 2, protocol: 3, metric: 0 });
+    kernel.putRoute({ destination: "10.9.0.0/26", type: "blackhole", protocol: 80, metric: 1024 });
+    table.apply(kernel, 0);
+    table.apply(kernel, 60_000);
+    assert.deepEqual(kernel.listing(), [
+      "0.0.0.0/0 dev eth0 proto 4 metric 0",
+      "10.1.0.0/24 dev eth0 proto 3 metric 0",
+    ]);
+  });
+
+  it("leaves routes of other protocols on workload interfaces, when external routes are not ours to remove", () => {
+    table = new RouteTable(4, interfaces, { ...OWNERSHIP, removeExternalRoutes: false });
+    link(5, "cali1");
+    kernel.putRoute({ destination: "10.65.0.9/32", device: 5, protocol: 12, metric: 0 });
+    kernel.putRoute({ destination: "10.65.0.8/32", device: 5, protocol: 3, metric: 0 });
+    table.apply(kernel, 0);
+    table.apply(kernel, 10_000);
+    assert.deepEqual(kernel.listing(), ["10.65.0.9/32 dev cali1 proto 12 metric 0"]);
+  });
+
+  it("repairs what somebody else changed at the next listing, and counts it", () => {
+    link(5, "cali1");
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32"), target("10.65.0.3/32")]);
+    table.apply(kernel, 0);
+    kernel.dropRoute({ destination: "10.65.0.2/32", metric: 1024 });
+    assert.equal(table.apply(kernel, 0).writes, 0);
+    table.queueResync();
+    const result = table.apply(kernel, 0);
+    assert.deepEqual([result.writes, result.drift], [1, 1]);
+    assert.equal(kernel.listing().length, 2);
+  });
+
+  it("writes nothing when a listing fails: it is not an empty one", () => {
+    link(5, "cali1");
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    kernel.failListings = true;
+    assert.throws(() => table.apply(kernel, 0));
+    assert.deepEqual(kernel.writes, []);
+    kernel.failListings = false;
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+  });
+
+  it("reports a failed write, goes on with the others and tries it again", () => {
+    link(5, "cali1");
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32"), target("10.65.0.3/32")]);
+    kernel.failWritesOf = "10.65.0.2/32";
+    assert.equal(table.apply(kernel, 0).failures.length, 1);
+    assert.deepEqual(kernel.listing(), ["10.65.0.3/32 dev cali1 proto 3 metric 1024"]);
+    kernel.failWritesOf = undefined;
+    assert.deepEqual(table.apply(kernel, 0).failures, []);
+    assert.equal(kernel.listing().length, 2);
+  });
+
+  it("forgets routes with their interface, and writes them for the one that comes back under its name", () => {
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    link(5, "cali1");
+    table.apply(kernel, 0);
+    unlink(5, "cali1");
+    assert.deepEqual(table.apply(kernel, 0).failures, []);
+    assert.equal(table.size, 0);
+    link(9, "cali1");
+    table.apply(kernel, 0);
+    assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+  });
+});
