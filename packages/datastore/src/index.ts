@@ -27,6 +27,7 @@ export {
   createSyncer,
   felixSyncer,
   type KindReport,
+  type StopOptions,
   type Syncer,
   SYNCER_TYPES,
   type SyncerOptions,

@@ -48,7 +48,8 @@ export interface WatchRequest {
 }
 
 export type WatchEvent =
-  | { readonly type: "added" | "modified"; readonly item: Item }
+  /** `revision`: where a watch goes on from after this event. Default: the item's. */
+  | { readonly type: "added" | "modified"; readonly item: Item; readonly revision?: string }
   /** `item` undefined: the server did not say what was deleted. The reader must list again. */
   | { readonly type: "deleted"; readonly item: ItemKey | undefined; readonly revision: string }
   /** Nothing changed up to `revision`. */

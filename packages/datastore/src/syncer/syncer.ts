@@ -1,9 +1,14 @@
-import type { Clock } from "@bulrush/base";
+import { assert, BoundedQueue, type Clock } from "@bulrush/base";
 import type { SyncerCallbacks, SyncStatus } from "@bulrush/model";
 import type { DatastoreDriver } from "../driver/driver.ts";
 import type { DatastoreKind } from "../driver/kind.ts";
 import type { DatastoreLogger } from "../logger.ts";
 import type { Problem } from "../problem.ts";
+import { Aggregator } from "./aggregator.ts";
+import { type Result, RESULTS_QUEUE_CAPACITY } from "./result.ts";
+import { kindsOf } from "./table.ts";
+import { DEFAULT_CONNECTION_TIMEOUT_MS } from "./timing.ts";
+import { WatcherCache } from "./watcher-cache.ts";
 
 export const SYNCER_TYPES = ["felix", "bgp", "tunnel-ip-allocation", "node-status"] as const;
 
@@ -19,6 +24,8 @@ export interface SyncerOptions {
   readonly nodeName?: string;
   /** Blocks come from Node pod CIDRs instead of IPAM. Default false. */
   readonly usePodCIDR?: boolean;
+  /** Silence after which the connection counts as lost. Default 600,000. */
+  readonly connectionTimeoutMs?: number;
   /** Called with the whole list whenever it has changed: what the processors could not read. */
   readonly onProblems?: (problems: readonly Problem[]) => void;
 }
@@ -37,12 +44,19 @@ export interface KindReport {
   readonly keys: number;
 }
 
+export interface StopOptions {
+  /**
+   * Deletes for all that is known go out last. Default false: whoever stops does not mean that the data is gone.
+   */
+  readonly sendDeletes?: boolean;
+}
+
 export interface Syncer {
   readonly type: SyncerType;
   /** Begins; call once. The first callback is the status wait-for-ready. */
   start(): void;
-  /** Stops lists and watches, sends deletes for all that is known, and resolves after the last callback. */
-  stop(): Promise<void>;
+  /** Stops lists and watches and resolves after the last callback. A second call waits for the first. */
+  stop(options?: StopOptions): Promise<void>;
   /** One entry a kind, in the order of the table. */
   report(): readonly KindReport[];
   /** The oldest answer among the kinds in milliseconds; undefined until each kind has had one. */
@@ -52,18 +66,88 @@ export interface Syncer {
 }
 
 /** A syncer of one of the four types. It does nothing before `start`. */
-export function createSyncer(type: SyncerType, _options: SyncerOptions): Syncer {
-  return {
-    type,
-    start: () => undefined,
-    stop: () => Promise.resolve(),
-    report: () => [],
-    upstreamAgeMs: () => undefined,
-    problems: () => [],
-  };
+export function createSyncer(type: SyncerType, options: SyncerOptions): Syncer {
+  return new WatcherSyncer(type, options);
 }
 
 /** `createSyncer("felix", options)`. */
 export function felixSyncer(options: SyncerOptions): Syncer {
   return createSyncer("felix", options);
+}
+
+class WatcherSyncer implements Syncer {
+  readonly type: SyncerType;
+  readonly #caches: readonly WatcherCache[];
+  readonly #aggregator: Aggregator;
+  #running: { readonly caches: readonly Promise<void>[]; readonly aggregator: Promise<void> } | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(type: SyncerType, options: SyncerOptions) {
+    const { driver, clock, callbacks, logger, onProblems } = options;
+    const { nodeName = "", usePodCIDR = false, connectionTimeoutMs = DEFAULT_CONNECTION_TIMEOUT_MS } = options;
+    this.type = type;
+    const queue = new BoundedQueue<Result>(RESULTS_QUEUE_CAPACITY);
+    const kinds = kindsOf(type, driver.type, { nodeName, usePodCIDR });
+    this.#aggregator = new Aggregator(kinds.length, queue, callbacks);
+    this.#caches = kinds.map(
+      ({ kind, processor, name }, index) =>
+        new WatcherCache({
+          kind,
+          processor,
+          ...(name !== undefined && { name }),
+          driver,
+          clock,
+          index,
+          queue,
+          connectionTimeoutMs,
+          logger,
+          onProblems: () => onProblems?.(this.problems()),
+        }),
+    );
+  }
+
+  start(): void {
+    assert(this.#running === undefined, "A syncer is started once");
+    const aggregator = this.#aggregator.run();
+    this.#running = { aggregator, caches: this.#caches.map((cache) => cache.run()) };
+  }
+
+  stop({ sendDeletes = false }: StopOptions = {}): Promise<void> {
+    this.#stopped ??= this.#stop(sendDeletes);
+    return this.#stopped;
+  }
+
+  async #stop(sendDeletes: boolean): Promise<void> {
+    if (this.#running === undefined) return;
+    const { caches, aggregator } = this.#running;
+    await Promise.all(this.#caches.map((cache, i) => cache.stop(caches[i] ?? Promise.resolve(), sendDeletes)));
+    await aggregator;
+  }
+
+  report(): readonly KindReport[] {
+    return this.#caches.map((cache): KindReport => {
+      const { reason } = cache;
+      return {
+        kind: cache.kind,
+        status: cache.status,
+        upstreamAgeMs: cache.upstreamAgeMs(),
+        keys: cache.keys,
+        ...(reason !== undefined && { reason: reason.text, sinceMs: reason.sinceMs }),
+      };
+    });
+  }
+
+  upstreamAgeMs(): number | undefined {
+    let oldest = 0;
+    for (const cache of this.#caches) {
+      const ageMs = cache.upstreamAgeMs();
+      if (ageMs === undefined) return undefined;
+      oldest = Math.max(oldest, ageMs);
+    }
+    return oldest;
+  }
+
+  problems(): readonly Problem[] {
+    return this.#caches.flatMap((cache) => cache.problems());
+  }
 }

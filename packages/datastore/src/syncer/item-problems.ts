@@ -1,0 +1,75 @@
+import type { ItemKey } from "../driver/driver.ts";
+import type { ItemIssue } from "../driver/item-issue.ts";
+import type { Problem, SourcePosition } from "../problem.ts";
+
+/** What is told of one item at most. */
+const MAX_ISSUES_AN_ITEM = 20;
+/** How many items are remembered at most; more are only counted. */
+const MAX_ITEMS = 1000;
+
+interface Entry {
+  readonly problems: readonly Problem[];
+  generation: number;
+}
+
+/** What could not be read of the items of one kind, for as long as it is so. Bounded. */
+export class ItemProblems {
+  readonly #byItem = new Map<string, Entry>();
+  readonly #onChange: () => void;
+  #generation = 0;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Replaces what is known of an item. Returns the problems that are new. */
+  set(
+    item: ItemKey,
+    issues: readonly ItemIssue[],
+    effect: string | undefined,
+    source: SourcePosition | undefined,
+  ): readonly Problem[] {
+    const id = `${item.namespace}/${item.name}`;
+    const known = this.#byItem.get(id);
+    if (issues.length === 0) {
+      if (known !== undefined && this.#byItem.delete(id)) this.#onChange();
+      return [];
+    }
+    const problems = issues.slice(0, MAX_ISSUES_AN_ITEM).map(
+      (issue): Problem => ({
+        severity: issue.severity,
+        message: issue.message,
+        kind: item.kind,
+        ...(item.namespace !== "" && { namespace: item.namespace }),
+        name: item.name,
+        ...(issue.field !== "" && { field: issue.field }),
+        ...(source !== undefined && { source }),
+        ...(effect !== undefined && issue.severity === "error" && { effect }),
+      }),
+    );
+    if (known !== undefined) {
+      known.generation = this.#generation;
+      if (JSON.stringify(known.problems) === JSON.stringify(problems)) return [];
+    } else if (this.#byItem.size >= MAX_ITEMS) return problems;
+    this.#byItem.set(id, { problems, generation: this.#generation });
+    this.#onChange();
+    return problems;
+  }
+
+  startResync(): void {
+    this.#generation++;
+  }
+
+  /** Forgets items that the full list did not have. */
+  finishResync(): void {
+    let changed = false;
+    for (const [id, entry] of this.#byItem) {
+      if (entry.generation < this.#generation) changed = this.#byItem.delete(id) || changed;
+    }
+    if (changed) this.#onChange();
+  }
+
+  list(): Problem[] {
+    return [...this.#byItem.values()].flatMap((entry) => entry.problems);
+  }
+}
