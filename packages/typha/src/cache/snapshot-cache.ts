@@ -56,6 +56,8 @@ export interface CacheCounters {
   skipped: number;
   snapshotsGenerated: number;
   snapshotsReused: number;
+  /** Of the newest snapshot. */
+  snapshotBytes: number;
 }
 
 interface Change {
@@ -85,7 +87,13 @@ interface Change {
 export class SnapshotCache {
   readonly syncer: SyncerType;
   readonly epoch: string;
-  readonly counters: CacheCounters = { updates: 0, skipped: 0, snapshotsGenerated: 0, snapshotsReused: 0 };
+  readonly counters: CacheCounters = {
+    updates: 0,
+    skipped: 0,
+    snapshotsGenerated: 0,
+    snapshotsReused: 0,
+    snapshotBytes: 0,
+  };
   readonly #options: SnapshotCacheOptions;
   readonly #maxBatch: number;
   readonly #maxFrameBytes: number;
@@ -217,6 +225,7 @@ export class SnapshotCache {
       yieldTurn,
       maxFrameBytes: this.#maxFrameBytes,
     });
+    this.counters.snapshotBytes = snapshot.bytes;
     if (this.#bytesSince <= this.#reuseBytes) this.#latest = snapshot;
     return snapshot;
   }

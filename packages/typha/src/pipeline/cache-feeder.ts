@@ -32,6 +32,7 @@ export class CacheFeeder implements SyncerCallbacks {
   #status: SyncStatus | undefined = undefined;
   #seenAtMs = 0;
   #cancelTimer: CancelTimer | undefined = undefined;
+  #closed = false;
 
   constructor(options: CacheFeederOptions) {
     this.#options = options;
@@ -47,12 +48,14 @@ export class CacheFeeder implements SyncerCallbacks {
   }
 
   onStatusUpdated(status: SyncStatus): void {
+    if (this.#closed) return;
     this.#status = status;
     this.#seenAtMs = this.#options.clock.nowMs();
     this.#schedule();
   }
 
   onUpdates(updates: readonly Update[]): void | Promise<void> {
+    if (this.#closed) return undefined;
     const { maxBatch } = this.#options;
     if (updates.length > maxBatch * BATCHES_PER_TURN) return this.#takeLarge(updates);
     this.#take(updates);
@@ -72,6 +75,12 @@ export class CacheFeeder implements SyncerCallbacks {
     const { cache, clock, onPublished } = this.#options;
     const result = cache.publish({ updates, status, nowMs: clock.nowMs(), seenAtMs: this.#seenAtMs });
     onPublished?.(result);
+  }
+
+  /** Publishes what waits, and nothing after it. */
+  close(): void {
+    this.flush();
+    this.#closed = true;
   }
 
   async #takeLarge(updates: readonly Update[]): Promise<void> {

@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import fastify, { type FastifyInstance } from "fastify";
+import { messageOf } from "@bulrush/base";
+import { TyphaError } from "../errors.ts";
+import type { SyncTlsSettings } from "../server/tls-material.ts";
+import type { CachesView, ClientsView, StatusView } from "./views.ts";
+
+export interface AdminApiOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Needed to serve on anything but loopback: the key and CA of the sync port; clients must have a certificate. */
+  readonly tls: SyncTlsSettings | undefined;
+  readonly clients: () => ClientsView;
+  readonly caches: () => CachesView;
+  readonly status: () => StatusView;
+}
+
+export interface AdminApi {
+  readonly address: AddressInfo;
+  close(): Promise<void>;
+}
+
+/** Host names by which a browser or a tool on this machine may call the loopback API. */
+const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\./.test(host);
+}
+
+/**
+ * Serves the read-only admin API. On loopback plain HTTP; a request whose Host header is not this machine is refused,
+ * so that no web page can read the API through a name that it controls. Elsewhere HTTPS with a client certificate of
+ * the same CA.
+ *
+ * @throws TyphaError TYPHA_ADMIN_LISTEN when the address cannot be had, or is open to others without TLS.
+ */
+export async function serveAdminApi(options: AdminApiOptions): Promise<AdminApi> {
+  const { host, port, tls } = options;
+  const loopback = isLoopback(host);
+  if (!loopback && tls === undefined) {
+    throw new TyphaError(`The admin API is not served on ${host}: without TLS it is for loopback addresses only`, {
+      code: "TYPHA_ADMIN_LISTEN",
+    });
+  }
+  const app = loopback || tls === undefined ? fastify(LIMITS) : secureFastify(tls);
+  if (loopback) {
+    app.addHook("onRequest", async (request, reply) => {
+      const name = request.headers.host?.replace(/:\d+$/, "");
+      if (name === undefined || !LOOPBACK_HOSTS.has(name))
+        await reply.code(403).send({ error: "The Host header does not name this machine" });
+    });
+  }
+  app.get("/api/v1/clients", () => options.clients());
+  app.get("/api/v1/caches", () => options.caches());
+  app.get("/api/v1/status", () => options.status());
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    throw new TyphaError(`The admin API cannot listen on ${host} port ${port}: ${messageOf(cause)}`, {
+      code: "TYPHA_ADMIN_LISTEN",
+      cause,
+    });
+  }
+  return { address: app.server.address() as AddressInfo, close: () => app.close() };
+}
+
+/** Requests have no body and few headers; a slow one is cut. */
+const LIMITS = { bodyLimit: 1024, requestTimeout: 10_000, forceCloseConnections: true } as const;
+
+function secureFastify(tls: SyncTlsSettings): FastifyInstance {
+  const https = {
+    key: readFileSync(tls.keyFile),
+    cert: readFileSync(tls.certFile),
+    ca: readFileSync(tls.caFile),
+    requestCert: true,
+    rejectUnauthorized: true,
+    minVersion: "TLSv1.2" as const,
+  };
+  return fastify({ ...LIMITS, https }) as unknown as FastifyInstance;
+}

@@ -1,0 +1,80 @@
+import type { SyncStatus } from "@bulrush/model";
+import type { SyncerType } from "@bulrush/proto";
+
+/** GET /api/v1/clients: one entry per stream, oldest first. Times are ISO 8601, ages and lags milliseconds. */
+export interface ClientsView {
+  readonly clients: readonly ClientView[];
+}
+
+export interface ClientView {
+  readonly connectionId: string;
+  readonly hostname: string;
+  readonly syncer: SyncerType;
+  /** Program and version, as the client says. */
+  readonly info: string;
+  /** The same over the reconnects of one process. */
+  readonly clientId: string;
+  readonly peer: string;
+  readonly connectedAt: string;
+  /** Only deltas were sent, as the client had been here before. */
+  readonly resumed: boolean;
+  readonly inSnapshot: boolean;
+  /** The newest sequence of the server. */
+  readonly serverSequence: number;
+  /** The last sequence that was handed to the client's socket. */
+  readonly sentSequence: number;
+  /** The last sequence that the client reported as in force; null before its first report. */
+  readonly appliedSequence: number | null;
+  /** Age of the oldest change that the client's socket does not have. */
+  readonly lagMs: number;
+  readonly bytesSent: number;
+  /** Another live client has the same node name. */
+  readonly duplicate: boolean;
+}
+
+/** GET /api/v1/caches: one entry per stream that is served. */
+export interface CachesView {
+  readonly caches: readonly CacheView[];
+}
+
+export interface CacheView {
+  readonly syncer: SyncerType;
+  readonly epoch: string;
+  readonly sequence: number;
+  readonly status: SyncStatus;
+  readonly keys: number;
+  /** When the newest breadcrumb was made. */
+  readonly changedAt: string;
+  readonly upstreamAgeMs: number;
+  readonly flushWindowMs: number;
+  readonly retained: { readonly breadcrumbs: number; readonly oldestSequence: number; readonly bytes: number };
+  readonly updates: number;
+  readonly skipped: number;
+  readonly snapshotsGenerated: number;
+  readonly snapshotsReused: number;
+  /** What the source says about each kind. */
+  readonly kinds: readonly KindView[];
+}
+
+export interface KindView {
+  readonly kind: string;
+  readonly status: SyncStatus;
+  readonly reason: string | null;
+  readonly upstreamAgeMs: number | null;
+  readonly keys: number;
+}
+
+/** GET /api/v1/status. */
+export interface StatusView {
+  readonly name: string;
+  readonly version: string;
+  readonly startedAt: string;
+  readonly state: "starting" | "running" | "draining";
+  readonly ready: boolean;
+  readonly live: boolean;
+  /** The table of the health server, in words. */
+  readonly health: string;
+  readonly connections: { readonly open: number; readonly streaming: number; readonly limit: number };
+  /** What is wrong with the stored data at the moment, one line each. */
+  readonly problems: readonly string[];
+}

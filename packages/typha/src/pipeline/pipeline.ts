@@ -1,0 +1,143 @@
+import type { Clock } from "@bulrush/base";
+import { createSyncer, type DatastoreDriver, type KindReport, type Problem, type Syncer } from "@bulrush/datastore";
+import { createValidationFilter, type SyncerCallbacks, type SyncStatus } from "@bulrush/model";
+import type { SyncerType } from "@bulrush/proto";
+import type { Logger } from "@bulrush/service";
+import { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { ServedStream } from "../server/sync-server.ts";
+import { CacheFeeder } from "./cache-feeder.ts";
+import { createFrameEncoder } from "./frame-encoder.ts";
+import type { CacheMetrics } from "./pipeline-metrics.ts";
+
+export interface PipelineOptions {
+  readonly type: SyncerType;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: CacheMetrics;
+  /** Random, for the cache's epoch. */
+  readonly epoch: string;
+  readonly yieldTurn: () => Promise<void>;
+  /** How many clients share the frames. */
+  readonly clients: () => number;
+  /** KVs per breadcrumb. */
+  readonly maxBatch: number;
+  /** Budget of the retained breadcrumbs. */
+  readonly retainBytes: number;
+}
+
+/** Makes the source of a pipeline; it calls back from `start` on. */
+export type SyncerFactory = (type: SyncerType, callbacks: SyncerCallbacks) => Syncer;
+
+/** The usual source: a syncer on a datastore. */
+export function datastoreSyncer(
+  driver: DatastoreDriver,
+  clock: Clock,
+  logger: Logger,
+  onProblems: (problems: readonly Problem[]) => void,
+): SyncerFactory {
+  return (type, callbacks) => createSyncer(type, { driver, clock, callbacks, logger, onProblems });
+}
+
+/**
+ * One stream, from its source to its cache.
+ *
+ * ```
+ *  syncer --> validation filter --> feeder (flush window) --> snapshot cache --> served stream
+ *             bad values closed       ^                                             |
+ *             or held back            +------------- how long a fan-out took -------+
+ * ```
+ * Every arrow keeps order; back-pressure goes the other way, as promises. The cache is there, and served, before the
+ * source is: clients that come early wait for in-sync like everybody.
+ */
+export class Pipeline {
+  readonly type: SyncerType;
+  readonly cache: SnapshotCache;
+  readonly stream: ServedStream;
+  readonly #options: PipelineOptions;
+  readonly #feeder: CacheFeeder;
+  readonly #startedAtMs: number;
+  #syncer: Syncer | undefined = undefined;
+
+  constructor(options: PipelineOptions) {
+    const { type, clock, yieldTurn, logger, metrics } = options;
+    this.#options = options;
+    this.type = type;
+    this.#startedAtMs = clock.monotonicMs();
+    this.cache = new SnapshotCache({
+      syncer: type,
+      epoch: options.epoch,
+      encodeFrame: createFrameEncoder(options.clients),
+      yieldTurn,
+      nowMs: clock.nowMs(),
+      maxBatch: options.maxBatch,
+      retainBytes: options.retainBytes,
+      onTooBig: (path) => logger.error("Value is too large for any client, the one before it stays", { path }),
+    });
+    this.#feeder = new CacheFeeder({
+      cache: this.cache,
+      clock,
+      yieldTurn,
+      maxBatch: options.maxBatch,
+      onPublished: (result) => metrics.onPublished(result),
+    });
+    this.stream = {
+      cache: this.cache,
+      upstreamAgeMs: () => this.upstreamAgeMs(),
+      onFanOut: (durationMs) => this.#feeder.onFanOut(durationMs),
+    };
+  }
+
+  /** Connects the source and starts it. Once. */
+  start(createSource: SyncerFactory): void {
+    const { logger, metrics } = this.#options;
+    const filter = createValidationFilter(this.#feeder, (update, issues, outcome) => {
+      metrics.onInvalid();
+      logger.warn("Invalid value from the datastore", {
+        path: update.path,
+        revision: update.revision,
+        outcome,
+        issues: issues.slice(0, 5).map(({ path, message }) => `${path}: ${message}`),
+      });
+    });
+    this.#syncer = createSource(this.type, filter);
+    this.#syncer.start();
+  }
+
+  /**
+   * Stops the source. What it says while it stops (deletes of all that it knew) is not published: clients keep what
+   * they have.
+   */
+  async stop(): Promise<void> {
+    this.#feeder.close();
+    await this.#syncer?.stop();
+  }
+
+  get status(): SyncStatus {
+    return this.cache.head.status;
+  }
+
+  /** Age of the oldest kind's last answer; counted from the start while a kind has had none. */
+  upstreamAgeMs(): number {
+    return this.#syncer?.upstreamAgeMs() ?? this.#options.clock.monotonicMs() - this.#startedAtMs;
+  }
+
+  /** The kinds that the source lists and watches. */
+  kinds(): readonly KindReport[] {
+    return this.#syncer?.report() ?? [];
+  }
+
+  get flushWindowMs(): number {
+    return this.#feeder.windowMs;
+  }
+
+  /** For readiness: in sync, or why not. */
+  readiness(): { readonly ready: boolean; readonly detail: string } {
+    const { status, cache } = this;
+    const amiss = this.kinds().flatMap(({ kind, reason }) => (reason === undefined ? [] : [`${kind}: ${reason}`]));
+    const because = amiss.length === 0 ? "" : ` (${amiss.slice(0, 4).join("; ")}${amiss.length > 4 ? "; ..." : ""})`;
+    if (status === "in-sync") return { ready: true, detail: `in sync, ${cache.size} keys${because}` };
+    if (this.#syncer === undefined) return { ready: false, detail: "waiting for the datastore" };
+    const waiting = status === "wait-for-ready" ? "waiting for the datastore to be ready" : "reading the datastore";
+    return { ready: false, detail: `${waiting}${because}` };
+  }
+}
