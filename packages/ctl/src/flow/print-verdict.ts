@@ -44,16 +44,15 @@ export function verdictText(title: FlowTitle, verdict: FlowVerdict, out: Output,
 function decidedBy(side: SideVerdict): string {
   const rule = side.rule === null ? "" : `, rule ${side.rule}`;
   const tier = side.tier === "" ? "" : ` (tier ${side.tier})`;
-  return side.policy === "" ? tier.trim() : `${side.policy}${rule}${tier}`;
+  if (side.policy !== "") return `${side.policy}${rule}${tier}`;
+  return side.tier === "" ? "" : `the end of tier ${side.tier}`;
 }
 
 function stepText(step: ExplainStep, out: Output): string {
-  const place = [
-    step.policy === "" ? (step.tier === "" ? "end" : `end of tier ${step.tier}`) : step.policy,
-    ...(step.rule === undefined ? [] : [`rule ${step.rule}`]),
-  ];
-  const outcome = step.action === undefined ? step.outcome : `${step.outcome}: ${step.action}`;
-  return `${out.style("dim", place.join(" "))}  ${outcome}  ${step.why}`;
+  const stage = step.tier === "" ? "end" : `end of tier ${step.tier}`;
+  const place = `${step.policy === "" ? stage : step.policy}${step.rule === null ? "" : `, rule ${step.rule}`}`;
+  const outcome = step.action === "none" ? step.outcome : `${step.outcome}, ${step.action}`;
+  return `${place}: ${outcome}: ${out.style("dim", step.why)}`;
 }
 
 function word(verdict: "allow" | "deny", out: Output): string {

@@ -27,7 +27,7 @@ export interface ManifestInput {
 /** Loads and converts. Throws DATASTORE_NOT_FOUND and the like when there is nothing to read. */
 export async function readManifests(path: string, io: CommandIo): Promise<ManifestInput> {
   const loaded = await loadManifests(path, { stdin: io.stdin });
-  const { updates, problems } = convertResources(loaded.resources.map(({ resource }) => resource));
+  const { updates, problems } = convertResources(loaded.resources);
   return { resources: loaded.resources, updates, problems: [...loaded.problems, ...problems] };
 }
 

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Judgement } from "../input/judge.ts";
+import { runCli, TESTDATA } from "../testing/run-cli.ts";
+
+const BAD = `${TESTDATA}/bad`;
+
+test("validate is quiet and exits 0, when all is well", async () => {
+  assert.deepEqual(await runCli(["validate", "-f", `${TESTDATA}/shop`]), {
+    code: 0,
+    out: "9 resources, all valid\n",
+    err: "",
+  });
+});
+
+test("validate exits 1 and names file, line, resource and field", async () => {
+  const { code, out, err } = await runCli(["validate", "-f", BAD]);
+  assert.equal(code, 1);
+  assert.equal(out, "5 resources, 4 bad\n");
+  const lines = err.trimEnd().split("\n");
+  assert.equal(lines.length, 4);
+  assert.match(
+    lines[0] ?? "",
+    /^error: broken\.yaml:1: NetworkPolicy shop\/bad-selector: spec\.selector: Cannot parse selector/,
+  );
+  assert.match(
+    lines[1] ?? "",
+    /^error: broken\.yaml:8 \(document 2\): GlobalNetworkSet bad-net: spec\.nets\[0\]: .*"10\.0\.0\.0\/33"/,
+  );
+  assert.match(err, /^error: unreadable\.yaml:\d+: /m);
+  assert.match(err, /^error: twice\.yaml:1: NetworkPolicy shop\/good: Already defined in broken\.yaml:13/m);
+});
+
+test("validate -o json has each resource once, with all that is wrong with it", async () => {
+  const { code, out, err } = await runCli(["validate", "-f", BAD, "-o", "json"]);
+  assert.deepEqual([code, err], [1, ""]);
+  const judgements = JSON.parse(out) as Judgement[];
+  assert.deepEqual(
+    judgements.map(({ kind, namespace, name, valid, errors }) => [
+      kind,
+      namespace,
+      name,
+      valid,
+      errors.map(({ path }) => path),
+    ]),
+    [
+      ["NetworkPolicy", "shop", "bad-selector", false, ["spec.selector"]],
+      ["GlobalNetworkSet", "", "bad-net", false, ["spec.nets[0]"]],
+      ["NetworkPolicy", "shop", "good", true, []],
+      ["", "", "", false, [""]],
+      ["NetworkPolicy", "shop", "good", false, [""]],
+    ],
+  );
+  for (const { errors } of judgements) for (const { message } of errors) assert.notEqual(message, "");
+});
+
+test("validate reads standard input", async () => {
+  const manifest = JSON.stringify({
+    apiVersion: "projectcalico.org/v3",
+    kind: "Tier",
+    metadata: { name: "t" },
+    spec: { order: "x" },
+  });
+  const { code, out } = await runCli(["validate", "-f", "-", "-o", "ndjson"], manifest);
+  assert.equal(code, 1);
+  const judgement = JSON.parse(out) as Judgement;
+  assert.deepEqual([judgement.name, judgement.file, judgement.errors[0]?.path], ["t", "-", "spec.order"]);
+});
+
+test("validate says so, when there is nothing at the path", async () => {
+  const { code, err } = await runCli(["validate", "-f", `${TESTDATA}/nothing-here`]);
+  assert.equal(code, 1);
+  assert.match(err, /^error: Nothing at ".*nothing-here"/);
+});
