@@ -48,7 +48,9 @@ export class OracleWorld {
   apply(action: OracleAction): void {
     if ("CreatePolicy" in action || "UpdatePolicy" in action) {
       const policy = "CreatePolicy" in action ? action.CreatePolicy.Policy : action.UpdatePolicy.Policy;
-      this.#policies.set(`${policy.metadata.namespace ?? "default"}/${policy.metadata.name}`, policy);
+      // Some cases leave out what their action says already.
+      const whole = { ...policy, apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy" };
+      this.#policies.set(`${policy.metadata.namespace ?? "default"}/${policy.metadata.name}`, whole);
     } else if ("DeletePolicy" in action) {
       this.#policies.delete(`${action.DeletePolicy.Namespace}/${action.DeletePolicy.Name}`);
     } else if ("CreateNamespace" in action) {
