@@ -4,6 +4,8 @@ export type { ExplainStep, Flow, FlowEnd, FlowVerdict, SideVerdict, StepOutcome 
 export { CalcGraph, type CalcGraphOptions, type IpSetDescription } from "./graph/calc-graph.ts";
 export type { CalcMessage } from "./graph/message.ts";
 export { type CalcGraphConfig, DEFAULT_CALC_CONFIG } from "./graph/config.ts";
+export type { ParametersOf } from "./passthrough/config-batcher.ts";
+export type { GraphStats } from "./passthrough/stats.ts";
 export { FlushBucket, MAX_SAVED_FLUSHES, TICK_MS } from "./graph/flush-bucket.ts";
 export { DataplaneState, type StatePolicy, type StateWorkload } from "./state/dataplane-state.ts";
 export { isStaged, policyIdText, workloadIdText } from "./state/id-text.ts";

@@ -1,5 +1,22 @@
-import type { EndpointSliceResource, LabelMap, ProfileResource, SyncStatus, Update } from "@bulrush/model";
+import type {
+  BGPConfigurationResource,
+  EndpointSliceResource,
+  FelixConfigurationResource,
+  LabelMap,
+  NodeResource,
+  ProfileResource,
+  Resource,
+  ResourceKey,
+  ServiceResource,
+  SyncStatus,
+  Update,
+} from "@bulrush/model";
 import { LabelKeys } from "../labels/label-set.ts";
+import { ConfigBatcher, type ParametersOf } from "../passthrough/config-batcher.ts";
+import { EncapsulationResolver } from "../passthrough/encapsulation-resolver.ts";
+import { Passthrough } from "../passthrough/passthrough.ts";
+import { ProfileDecoder } from "../passthrough/profile-decoder.ts";
+import { type GraphStats, StatsCollector } from "../passthrough/stats.ts";
 import { ActiveRules } from "../policy/active-rules.ts";
 import { PolicyResolver } from "../policy/policy-resolver.ts";
 import { SpecCache } from "../rules/spec-cache.ts";
@@ -21,6 +38,8 @@ export interface CalcGraphOptions {
   /** Called synchronously from within `flush`, in dependency order. It must not call back into the graph. */
   readonly sink: (message: CalcMessage) => void;
   readonly config?: Partial<CalcGraphConfig>;
+  /** Reads a FelixConfiguration that selects nodes. Default: they set nothing. */
+  readonly parametersOf?: ParametersOf;
 }
 
 /** What an IP set holds, in words for people. */
@@ -70,6 +89,11 @@ export class CalcGraph {
   readonly #sets: IpSetUsers;
   readonly #resolver: PolicyResolver;
   readonly #rules: ActiveRules;
+  readonly #passthrough: Passthrough;
+  readonly #profiles: ProfileDecoder;
+  readonly #encapsulation: EncapsulationResolver;
+  readonly #config: ConfigBatcher;
+  readonly #stats = new StatsCollector();
   #inSync = false;
   #inSyncSent = false;
 
@@ -83,8 +107,14 @@ export class CalcGraph {
     this.#sets = new IpSetUsers(this.#sequencer.ipSets, this.#members, this.#services, config.suppressOverlaps);
     this.#resolver = new PolicyResolver(this.#sequencer, options.hostname === "*");
     this.#rules = new ActiveRules(keys, new SpecCache(), this.#sets, this.#sequencer, this.#resolver);
+    this.#passthrough = new Passthrough(this.#sequencer);
+    this.#profiles = new ProfileDecoder(this.#sequencer);
+    this.#encapsulation = new EncapsulationResolver(this.#sequencer, config);
+    this.#config = new ConfigBatcher(this.#sequencer, options.parametersOf ?? (() => new Map()));
     this.#wirePolicy();
     this.#wireMembers();
+    this.#wirePassthrough();
+    this.#wireConfig();
     this.#dispatcher.onStatus((status) => {
       if (status === "in-sync") this.#inSync = true;
     });
@@ -104,7 +134,11 @@ export class CalcGraph {
   flush(): void {
     this.#rules.flush();
     this.#sets.flush();
-    if (this.#inSync) this.#resolver.flush(this.#rules);
+    if (this.#inSync) {
+      this.#resolver.flush(this.#rules);
+      this.#encapsulation.flush();
+      this.#config.flush();
+    }
     this.#sequencer.flush();
     if (!this.#inSync || this.#inSyncSent) return;
     this.#inSyncSent = true;
@@ -130,6 +164,11 @@ export class CalcGraph {
     return this.#rules.missingProfiles();
   }
 
+  /** How big the cluster is. */
+  get stats(): GraphStats {
+    return this.#stats.stats;
+  }
+
   #isLocal(hostname: string): boolean {
     return this.#hostname === "*" || this.#hostname === hostname;
   }
@@ -142,46 +181,99 @@ export class CalcGraph {
     this.#dispatcher.on("HostEndpoint", (key, value, path) => {
       if (this.#isLocal(key.hostname)) rules.setEndpoint(path, key, value);
     });
-    this.#dispatcher.on("Policy", (key, value, path) => rules.setPolicy(key, path, value));
+    this.#dispatcher.on("Policy", (key, value, path) => {
+      rules.setPolicy(key, path, value);
+      this.#stats.setPolicy(path, value);
+    });
     this.#dispatcher.on("ProfileRules", (key, value) => rules.setProfileRules(key.name, value));
-    this.#dispatcher.on("Tier", (key, value) => this.#resolver.setTier(key.name, value));
+    this.#dispatcher.on("Tier", (key, value) => {
+      this.#resolver.setTier(key.name, value);
+      this.#stats.setTier(key.name, value !== undefined);
+    });
   }
 
   #wireMembers(): void {
     const members = this.#members;
-    this.#dispatcher.on("WorkloadEndpoint", (_key, value, path) => {
-      if (value === undefined) members.removeItem(path);
-      else {
-        const nets = hostNets(value.ipv4_nets ?? [], value.ipv6_nets ?? []);
-        members.setItem(path, value.labels ?? NO_MAP, value.profile_ids ?? NO_PROFILES, nets, value.ports ?? NO_PORTS);
+    this.#dispatcher.on("WorkloadEndpoint", (key, value, path) => {
+      if (value === undefined) {
+        if (members.removeItem(path)) this.#stats.onWorkload(key.hostname, -1);
+        return;
       }
+      const nets = hostNets(value.ipv4_nets ?? [], value.ipv6_nets ?? []);
+      const labels = value.labels ?? NO_MAP;
+      if (members.setItem(path, labels, value.profile_ids ?? NO_PROFILES, nets, value.ports ?? NO_PORTS))
+        this.#stats.onWorkload(key.hostname, 1);
     });
-    this.#dispatcher.on("HostEndpoint", (_key, value, path) => {
-      if (value === undefined) members.removeItem(path);
-      else {
-        const nets = hostNets(value.expected_ipv4_addrs ?? [], value.expected_ipv6_addrs ?? []);
-        members.setItem(path, value.labels ?? NO_MAP, value.profile_ids ?? NO_PROFILES, nets, value.ports ?? NO_PORTS);
+    this.#dispatcher.on("HostEndpoint", (key, value, path) => {
+      if (value === undefined) {
+        if (members.removeItem(path)) this.#stats.onHostEndpoint(key.hostname, -1);
+        return;
       }
+      const nets = hostNets(value.expected_ipv4_addrs ?? [], value.expected_ipv6_addrs ?? []);
+      const labels = value.labels ?? NO_MAP;
+      if (members.setItem(path, labels, value.profile_ids ?? NO_PROFILES, nets, value.ports ?? NO_PORTS))
+        this.#stats.onHostEndpoint(key.hostname, 1);
     });
     this.#dispatcher.on("NetworkSet", (_key, value, path) => {
       if (value === undefined) members.removeItem(path);
-      else
-        members.setItem(
-          path,
-          value.labels ?? NO_MAP,
-          value.profile_ids ?? NO_PROFILES,
-          maskedNets(value.nets ?? []),
-          NO_PORTS,
-        );
+      else {
+        const nets = maskedNets(value.nets ?? []);
+        members.setItem(path, value.labels ?? NO_MAP, value.profile_ids ?? NO_PROFILES, nets, NO_PORTS);
+      }
     });
-    this.#dispatcher.on("Resource", (key, value) => {
-      if (key.kind === "Profile") {
+    this.#dispatcher.on("Resource", (key, value) => this.#onResource(key, value));
+  }
+
+  #onResource(key: ResourceKey, value: Resource | undefined): void {
+    const { kind, namespace, name } = key;
+    switch (kind) {
+      case "Profile": {
         const labels = profileLabels(value as ProfileResource | undefined);
-        this.#rules.setProfileLabels(key.name, labels);
-        members.setProfile(key.name, labels);
-      } else if (key.kind === "KubernetesEndpointSlice")
-        this.#services.setSlice(`${key.namespace}/${key.name}`, value as EndpointSliceResource | undefined);
+        this.#rules.setProfileLabels(name, labels);
+        this.#members.setProfile(name, labels);
+        this.#profiles.setProfile(name, labels);
+        this.#stats.setProfile(name, value !== undefined);
+        return;
+      }
+      case "KubernetesEndpointSlice":
+        this.#services.setSlice(`${namespace}/${name}`, value as EndpointSliceResource | undefined);
+        return;
+      case "KubernetesService":
+        this.#passthrough.setService(namespace, name, value as ServiceResource | undefined);
+        return;
+      case "Node":
+        this.#passthrough.setNode(name, value as NodeResource | undefined);
+        this.#stats.setNode(name, value !== undefined);
+        if (name === this.#hostname)
+          this.#config.setNodeLabels(value && new Map(Object.entries(value.metadata.labels ?? {})));
+        return;
+      case "BGPConfiguration":
+        if (name === "default") this.#passthrough.setBgpConfiguration(value as BGPConfigurationResource | undefined);
+        return;
+      case "FelixConfiguration":
+        this.#config.setScoped(name, value as FelixConfigurationResource | undefined);
+        return;
+      case "BGPPeer":
+      case "BGPFilter":
+      case "CalicoNodeStatus":
+      case "LiveMigration":
+    }
+  }
+
+  #wirePassthrough(): void {
+    this.#dispatcher.on("IPPool", (key, value) => {
+      this.#passthrough.setPool(key.cidr, value);
+      this.#encapsulation.setPool(key.cidr, value);
     });
+    this.#dispatcher.on("Wireguard", (key, value) => this.#passthrough.setWireguard(key.hostname, value));
+  }
+
+  #wireConfig(): void {
+    this.#dispatcher.on("GlobalConfig", (key, value) => this.#config.setGlobal(key.name, value));
+    this.#dispatcher.on("HostConfig", (key, value) => {
+      if (key.hostname === this.#hostname) this.#config.setHost(key.name, value);
+    });
+    this.#dispatcher.on("ReadyFlag", (_key, value) => this.#config.setReady(value));
   }
 }
 

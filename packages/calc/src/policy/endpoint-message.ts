@@ -77,7 +77,7 @@ function nats(mappings: readonly NatMapping[] | undefined): readonly NatInfo[] {
 
 /** The DSCP of packets that leave the endpoint, whatever their destination. */
 function qosPolicies(qos: QoSControls | undefined): readonly { readonly destination: string; readonly dscp: number }[] {
-  const dscp = qos?.["dscp"] ?? qos?.["DSCP"];
+  const dscp = qos?.["dscp"];
   return dscp === undefined || dscp === null ? [] : [{ destination: "", dscp }];
 }
 

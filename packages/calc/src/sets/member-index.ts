@@ -60,15 +60,19 @@ export class MemberIndex {
     return this.#index.evaluations;
   }
 
-  /** Adds or changes an endpoint or network set, named by the path of its key. `nets` are canonical, none twice. */
+  /**
+   * Adds or changes an endpoint or network set, named by the path of its key. `nets` are canonical, none twice. True
+   * when it is new.
+   */
   setItem(
     path: string,
     labels: LabelMap,
     profiles: readonly string[],
     nets: readonly string[],
     ports: readonly EndpointPort[],
-  ): void {
+  ): boolean {
     let item = this.#items.get(path);
+    const isNew = item === undefined;
     if (item === undefined) {
       item = new MemberItem();
       item.nets = nets;
@@ -83,13 +87,16 @@ export class MemberIndex {
       for (const selector of item.matches) this.#forEachSet(selector, (set) => take(set, oldNets, oldPorts));
     }
     this.#index.setItem(item, this.#keys.makeSet(labels), profiles);
+    return isNew;
   }
 
-  removeItem(path: string): void {
+  /** True when it was there. */
+  removeItem(path: string): boolean {
     const item = this.#items.get(path);
-    if (item === undefined) return;
+    if (item === undefined) return false;
     this.#items.delete(path);
     this.#index.removeItem(item);
+    return true;
   }
 
   /** The labels that a profile gives; `undefined` when it has gone. */

@@ -3,6 +3,7 @@ import { formatKey, type Key, sameValue, type Update, type Value } from "@bulrus
 import { CalcGraph } from "../graph/calc-graph.ts";
 import type { CalcGraphConfig } from "../graph/config.ts";
 import type { CalcMessage } from "../graph/message.ts";
+import type { ParametersOf } from "../passthrough/config-batcher.ts";
 import { DataplaneState } from "../state/dataplane-state.ts";
 import { type Normal, normalState } from "./normal-state.ts";
 
@@ -32,7 +33,7 @@ export class Rig {
   #inSync = false;
   #current = new Map<string, { readonly key: Key; readonly value: Value }>();
 
-  constructor(hostname: string = HOST, config: Partial<CalcGraphConfig> = {}) {
+  constructor(hostname: string = HOST, config: Partial<CalcGraphConfig> = {}, parametersOf?: ParametersOf) {
     const sink = (message: CalcMessage): void => {
       this.messages.push(message);
       if (!this.#inSync) {
@@ -41,7 +42,7 @@ export class Rig {
       }
       if (message.msg !== "DatastoreNotReady") this.state.apply(message);
     };
-    this.graph = new CalcGraph({ hostname, sink, config });
+    this.graph = new CalcGraph({ hostname, sink, config, ...(parametersOf && { parametersOf }) });
   }
 
   inSync(): void {

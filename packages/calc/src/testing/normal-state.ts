@@ -1,4 +1,4 @@
-import type { DataplanePolicy, DataplaneProfile, PolicyID, TierInfo } from "@bulrush/proto";
+import type { DataplanePolicy, DataplaneProfile, GlobalBGPConfigUpdate, PolicyID, TierInfo } from "@bulrush/proto";
 import type { DataplaneState } from "../state/dataplane-state.ts";
 import { policyIdText } from "../state/id-text.ts";
 
@@ -34,7 +34,8 @@ export function normalState(state: DataplaneState): Normal {
     others: {
       config: state.config,
       encapsulation: state.encapsulation,
-      globalBgpConfig: state.globalBgpConfig,
+      // An empty one stands for none.
+      globalBgpConfig: isEmptyBgp(state.globalBgpConfig) ? undefined : state.globalBgpConfig,
       hostMetadata: record(state.hostMetadata, same),
       ipamPools: record(state.ipamPools, same),
       serviceAccounts: record(state.serviceAccounts, same),
@@ -61,4 +62,8 @@ function same(value: unknown): unknown {
 
 function record<V, R>(map: ReadonlyMap<string, V>, convert: (value: V) => R): Record<string, R> {
   return Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => [key, convert(value)]));
+}
+
+function isEmptyBgp(message: GlobalBGPConfigUpdate | undefined): boolean {
+  return Object.entries(message ?? {}).every(([field, value]) => field === "msg" || value.length === 0);
 }
