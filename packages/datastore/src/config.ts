@@ -11,6 +11,10 @@ export interface FileDatastoreConfig {
   readonly maxFileBytes?: number;
   /** More files than this: the rest (in byte order of path) is refused. Default 20,000. */
   readonly maxFiles?: number;
+  /** FELIX_INTERFACEPREFIX. Default "cali". */
+  readonly interfacePrefix?: string;
+  /** Tunnel addresses and IPAM blocks come from the pod CIDRs of nodes. Default false. */
+  readonly usePodCIDR?: boolean;
 }
 
 export interface KubernetesDatastoreConfig {
@@ -35,6 +39,7 @@ export function datastoreConfigFromEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   prefix: "TYPHA_" | "FELIX_" | "" = "",
 ): DatastoreConfig {
+  const prefixes = env["FELIX_INTERFACEPREFIX"] ?? "";
   const directory = env["BULRUSH_DATASTORE_DIR"] ?? "";
   const endpoints = (env["ETCD_ENDPOINTS"] ?? "").split(",").filter((endpoint) => endpoint !== "");
   const own = prefix === "" ? "" : (env[`${prefix}DATASTORETYPE`] ?? "");
@@ -48,7 +53,12 @@ export function datastoreConfigFromEnvironment(
           code: "DATASTORE_BAD_CONFIG",
         });
       }
-      return { type, directory };
+      return {
+        type,
+        directory,
+        usePodCIDR: /^(?:1|true|yes|y|t)$/i.test(env["USE_POD_CIDR"] ?? ""),
+        ...(prefixes !== "" && { interfacePrefix: prefixes }),
+      };
     case "etcdv3":
       if (endpoints.length === 0) {
         throw new DatastoreError(`${variable} is "etcdv3" but ETCD_ENDPOINTS is not set`, {

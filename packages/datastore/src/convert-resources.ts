@@ -5,6 +5,7 @@ import type { DatastoreKind } from "./driver/kind.ts";
 import { builtInResources } from "./manifest/built-in.ts";
 import type { ManifestResource } from "./manifest/load.ts";
 import { type ConvertedItem, toItem } from "./manifest/to-item.ts";
+import { undeclaredNamespaces } from "./manifest/undeclared.ts";
 import type { Problem, SourcePosition } from "./problem.ts";
 import { processSafely, type UpdateProcessor } from "./process/processor.ts";
 import { processorOf } from "./process/table.ts";
@@ -38,7 +39,8 @@ export function convertResources(
   const processors = new Map<DatastoreKind, UpdateProcessor>();
   const seen = new Set<string>();
   const updates = new Map<string, Update>();
-  const problems: Problem[] = [];
+  const placed = entries.filter((entry) => entry.source !== undefined);
+  const problems: Problem[] = [...undeclaredNamespaces(placed as ManifestResource[])];
   for (const { resource, source } of entries) {
     const item = toItem(resource, { usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) });
     if (item === undefined) continue;

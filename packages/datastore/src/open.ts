@@ -2,6 +2,7 @@ import type { Clock } from "@bulrush/base";
 import type { DatastoreConfig } from "./config.ts";
 import type { DatastoreDriver } from "./driver/driver.ts";
 import { DatastoreError } from "./errors.ts";
+import { FileDriver } from "./file/file-driver.ts";
 import type { DatastoreLogger } from "./logger.ts";
 import type { Problem } from "./problem.ts";
 
@@ -17,7 +18,11 @@ export interface DatastoreContext {
  *
  * @throws DatastoreError DATASTORE_NOT_SUPPORTED for a driver that is not there yet.
  */
-export async function openDatastore(config: DatastoreConfig, _context: DatastoreContext): Promise<DatastoreDriver> {
-  await Promise.resolve();
+export async function openDatastore(config: DatastoreConfig, context: DatastoreContext): Promise<DatastoreDriver> {
+  if (config.type === "file") {
+    const driver = new FileDriver(config, context);
+    await driver.start();
+    return driver;
+  }
   throw new DatastoreError(`The ${config.type} datastore is not there yet`, { code: "DATASTORE_NOT_SUPPORTED" });
 }

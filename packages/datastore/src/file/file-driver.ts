@@ -1,0 +1,182 @@
+import { type Clock, messageOf } from "@bulrush/base";
+import type { FileDatastoreConfig } from "../config.ts";
+import type { DatastoreDriver, ListPage, ListRequest, WatchRequest, WatchStream } from "../driver/driver.ts";
+import { DatastoreError } from "../errors.ts";
+import type { DatastoreLogger } from "../logger.ts";
+import { builtInResources } from "../manifest/built-in.ts";
+import { type FoundFiles, listManifestFiles } from "../manifest/list-files.ts";
+import type { ManifestResource } from "../manifest/load.ts";
+import { mergeManifests } from "../manifest/merge.ts";
+import { DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_FILES, readManifestFile } from "../manifest/read-file.ts";
+import { type ConvertedItem, toItem } from "../manifest/to-item.ts";
+import { undeclaredNamespaces } from "../manifest/undeclared.ts";
+import type { DatastoreContext } from "../open.ts";
+import { formatProblem, type Problem } from "../problem.ts";
+import { DirectoryWatcher } from "./directory-watcher.ts";
+import { FileStore, type ReadItem } from "./file-store.ts";
+import { FileWatch } from "./file-watch.ts";
+import { ManifestFiles } from "./manifest-files.ts";
+import { ScanSchedule } from "./scan-schedule.ts";
+
+const DEFAULT_RESCAN_INTERVAL_MS = 5000;
+const DEFAULT_DEBOUNCE_MS = 20;
+/** As a multiple of the debounce time. */
+const REMOVAL_FACTOR = 5;
+const PAGE_ITEMS = 500;
+
+/**
+ * A directory of manifests as a datastore.
+ *
+ *     fs.watch hints ─┐
+ *     every 5 s ──────┼─> scan: list files ─> read the changed, settled ones ─> merge ─> items ─> store ─> watches
+ *     not settled ────┘        (a failed listing changes nothing)
+ *
+ * The state is that of the last complete scan. A directory that cannot be listed, a file that cannot be read: the last
+ * good state stays, and `problems` says so.
+ */
+export class FileDriver implements DatastoreDriver {
+  readonly type = "file";
+  readonly #config: FileDatastoreConfig;
+  readonly #clock: Clock;
+  readonly #logger: DatastoreLogger | undefined;
+  readonly #onProblems: ((problems: readonly Problem[]) => void) | undefined;
+  readonly #store = new FileStore();
+  readonly #files: ManifestFiles;
+  readonly #watcher: DirectoryWatcher;
+  readonly #schedule: ScanSchedule;
+  readonly #items = new WeakMap<object, ConvertedItem | undefined>();
+  #directories: ReadonlyMap<string, string> = new Map();
+  #problems: readonly Problem[] = [];
+  #scanError: DatastoreError | undefined;
+  #hasScanned = false;
+
+  constructor(config: FileDatastoreConfig, context: DatastoreContext) {
+    this.#config = config;
+    this.#clock = context.clock;
+    this.#logger = context.logger;
+    this.#onProblems = context.onProblems;
+    const { debounceMs = DEFAULT_DEBOUNCE_MS, rescanIntervalMs = DEFAULT_RESCAN_INTERVAL_MS } = config;
+    this.#files = new ManifestFiles({ settleMs: debounceMs, removalMs: debounceMs * REMOVAL_FACTOR });
+    this.#schedule = new ScanSchedule(this.#clock, { debounceMs, rescanIntervalMs }, () => this.#scan());
+    this.#watcher = new DirectoryWatcher(() => this.#schedule.hint());
+  }
+
+  /** The first scan; whether it found anything is for `list` to say. */
+  async start(): Promise<void> {
+    await this.#schedule.start();
+  }
+
+  async *list({ kind, revision, signal, name, namespace }: ListRequest): AsyncIterable<ListPage> {
+    await this.#schedule.start();
+    signal.throwIfAborted();
+    if (!this.#hasScanned && this.#scanError !== undefined) throw this.#scanError;
+    if (Number(revision) > Number(this.#store.revision)) {
+      throw new DatastoreError(`Revision ${revision} is not reached yet`, { code: "DATASTORE_REVISION_TOO_LARGE" });
+    }
+    const at = this.#store.revision;
+    const items = this.#store
+      .list(kind)
+      .filter(
+        (item) =>
+          (name === undefined || item.name === name) && (namespace === undefined || item.namespace === namespace),
+      );
+    for (let i = 0; i === 0 || i < items.length; i += PAGE_ITEMS)
+      yield { items: items.slice(i, i + PAGE_ITEMS), revision: at };
+  }
+
+  watch(request: WatchRequest): Promise<WatchStream> {
+    return Promise.resolve(new FileWatch(this.#store, request));
+  }
+
+  async probe(): Promise<void> {
+    await this.#schedule.start();
+    if (this.#scanError !== undefined) throw this.#scanError;
+  }
+
+  problems(): readonly Problem[] {
+    return this.#problems;
+  }
+
+  async close(): Promise<void> {
+    this.#watcher.close();
+    await this.#schedule.stop();
+  }
+
+  /** Reads what has changed. Returns when to look again for files that are still being written. */
+  async #scan(): Promise<number | undefined> {
+    const { directory, maxFiles = DEFAULT_MAX_FILES, maxFileBytes = DEFAULT_MAX_FILE_BYTES } = this.#config;
+    let found: FoundFiles;
+    try {
+      found = await listManifestFiles(directory, maxFiles);
+    } catch (error) {
+      this.#scanFailed(error);
+      return undefined;
+    }
+    this.#scanError = undefined;
+    this.#directories = found.directories;
+    this.#watcher.follow(this.#directories);
+    const { read, againMs } = this.#files.update(found.files, this.#clock.monotonicMs());
+    for (const file of read)
+      this.#files.setContents(file, await readManifestFile(file.absolute, file.path, maxFileBytes));
+    const merged = mergeManifests(this.#files.contents());
+    this.#store.replaceAll(this.#itemsOf(merged.resources));
+    this.#hasScanned = true;
+    this.#setProblems([
+      ...found.problems,
+      ...this.#files.problems(),
+      ...merged.problems,
+      ...undeclaredNamespaces(merged.resources),
+    ]);
+    return againMs;
+  }
+
+  #scanFailed(error: unknown): void {
+    const message = messageOf(error);
+    this.#scanError = new DatastoreError(message, {
+      code: "DATASTORE_FAILED",
+      op: "List manifests",
+      cause: error,
+      data: { directory: this.#config.directory },
+    });
+    const source = { file: this.#config.directory, document: 0, line: 0 };
+    const effect = this.#hasScanned ? "the last good contents stay in force" : "nothing is known";
+    const own: Problem = { severity: "error", message, source, effect };
+    this.#setProblems([own, ...this.#files.problems()]);
+  }
+
+  *#itemsOf(resources: readonly ManifestResource[]): Iterable<ReadItem> {
+    for (const { resource, source } of resources) {
+      const item = this.#itemOf(resource);
+      if (item !== undefined) yield { item, source };
+    }
+    for (const resource of builtInResources(resources.map((entry) => entry.resource))) {
+      const item = toItem(resource, this.#conversion());
+      if (item !== undefined) yield { item, source: undefined };
+    }
+  }
+
+  /** Files that did not change give the same resource objects again. */
+  #itemOf(resource: ManifestResource["resource"]): ConvertedItem | undefined {
+    if (this.#items.has(resource)) return this.#items.get(resource);
+    const item = toItem(resource, this.#conversion());
+    this.#items.set(resource, item);
+    return item;
+  }
+
+  #conversion(): Parameters<typeof toItem>[1] {
+    const { usePodCIDR = false, interfacePrefix } = this.#config;
+    return { usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) };
+  }
+
+  #setProblems(problems: readonly Problem[]): void {
+    const before = new Set(this.#problems.map(formatProblem));
+    if (problems.length === before.size && problems.every((problem) => before.has(formatProblem(problem)))) return;
+    this.#problems = problems;
+    for (const problem of problems) {
+      const text = formatProblem(problem);
+      if (before.has(text)) continue;
+      this.#logger?.[problem.severity === "error" ? "error" : "warn"]("Manifest problem", { problem: text });
+    }
+    this.#onProblems?.(problems);
+  }
+}

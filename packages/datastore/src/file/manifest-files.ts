@@ -1,0 +1,114 @@
+import type { FoundFile } from "../manifest/list-files.ts";
+import type { ManifestResource } from "../manifest/load.ts";
+import type { ParsedManifest } from "../manifest/parse.ts";
+import type { Problem } from "../problem.ts";
+
+interface Known {
+  /** Of the version that was read last. */
+  stamp: string;
+  /** The last good contents, or what of the first ones could be read. */
+  resources: readonly ManifestResource[];
+  problems: readonly Problem[];
+}
+
+interface Waiting {
+  readonly stamp: string;
+  readonly sinceMs: number;
+}
+
+/** How long a file must lie still, or be away, before that is believed. */
+export interface SettleTimes {
+  /** After any write: a reader must not see the half of it. */
+  readonly settleMs: number;
+  /** Of a file that has vanished or is empty: editors move the old one away before the new one comes. */
+  readonly removalMs: number;
+}
+
+/** What `update` asks the caller to do. */
+export interface FilesToRead {
+  readonly read: readonly FoundFile[];
+  /** When to look again, in milliseconds from now; undefined if all is settled. */
+  readonly againMs: number | undefined;
+}
+
+/**
+ * What is known of each file of a directory, by path. Decides which are to be read, and keeps the last good contents of
+ * one that has become unreadable.
+ */
+export class ManifestFiles {
+  readonly #times: SettleTimes;
+  readonly #known = new Map<string, Known>();
+  readonly #waiting = new Map<string, Waiting>();
+  #isFirst = true;
+
+  constructor(times: SettleTimes) {
+    this.#times = times;
+  }
+
+  /** Takes a complete listing. The first one is believed as it is. */
+  update(found: readonly FoundFile[], nowMs: number): FilesToRead {
+    const read: FoundFile[] = [];
+    let againMs: number | undefined;
+    const isSettled = (path: string, stamp: string, needMs: number): boolean => {
+      const waiting = this.#waiting.get(path);
+      const sinceMs = waiting?.stamp === stamp ? waiting.sinceMs : nowMs;
+      const restMs = needMs - (nowMs - sinceMs);
+      if (restMs <= 0) {
+        this.#waiting.delete(path);
+        return true;
+      }
+      this.#waiting.set(path, { stamp, sinceMs });
+      againMs = Math.min(againMs ?? restMs, restMs);
+      return false;
+    };
+    const paths = new Set<string>();
+    for (const file of found) {
+      paths.add(file.path);
+      const known = this.#known.get(file.path);
+      if (known?.stamp === file.stamp) {
+        this.#waiting.delete(file.path);
+        continue;
+      }
+      const needMs = file.bytes === 0 ? this.#times.removalMs : this.#times.settleMs;
+      if (this.#isFirst || isSettled(file.path, file.stamp, needMs)) read.push(file);
+    }
+    for (const path of this.#known.keys()) {
+      if (!paths.has(path) && isSettled(path, "", this.#times.removalMs)) this.#known.delete(path);
+    }
+    for (const path of this.#waiting.keys()) {
+      if (!paths.has(path) && !this.#known.has(path)) this.#waiting.delete(path);
+    }
+    this.#isFirst = false;
+    return { read, againMs };
+  }
+
+  /** Takes the contents of a file that was to be read. With an error in it, the last good contents stay. */
+  setContents(file: FoundFile, parsed: ParsedManifest): void {
+    const known = this.#known.get(file.path);
+    const isBad = parsed.problems.some((problem) => problem.severity === "error");
+    if (!isBad || known === undefined) {
+      this.#known.set(file.path, { stamp: file.stamp, ...parsed });
+      return;
+    }
+    known.stamp = file.stamp;
+    known.problems = parsed.problems.map((problem) =>
+      problem.severity === "error"
+        ? { ...problem, effect: "the last good contents of the file stay in force" }
+        : problem,
+    );
+  }
+
+  /** Contents in byte order of path. */
+  contents(): readonly (readonly ManifestResource[])[] {
+    return this.#sorted().map((known) => known.resources);
+  }
+
+  problems(): readonly Problem[] {
+    return this.#sorted().flatMap((known) => known.problems);
+  }
+
+  #sorted(): readonly Known[] {
+    const entries = [...this.#known].map(([path, known]) => ({ bytes: Buffer.from(path), known }));
+    return entries.sort((a, b) => Buffer.compare(a.bytes, b.bytes)).map((entry) => entry.known);
+  }
+}
