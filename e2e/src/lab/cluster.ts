@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Resource, Update } from "@bulrush/model";
 import { CertificateAuthority, type TlsFiles, writeTlsFiles } from "./certificates.ts";
@@ -7,10 +7,10 @@ import { type LabPlan, planLab } from "./plan.ts";
 import { Prober } from "./prober.ts";
 import { Program } from "./program.ts";
 
-const SYNC_PORT = 5473;
+export const SYNC_PORT = 5473;
 const ADMIN_PORT = 9097;
 export const ADMIN_URL: string = `http://127.0.0.1:${ADMIN_PORT}`;
-const SERVER_NAME = "typha-server";
+export const SERVER_NAME = "typha-server";
 const CLIENT_NAME = "typha-client";
 
 export interface ClusterOptions {
@@ -68,6 +68,10 @@ export class LabCluster {
   get typha(): Program {
     if (this.#typha === undefined) throw new Error("Typha was not started");
     return this.#typha;
+  }
+
+  hasAgent(host: string): boolean {
+    return this.#agents.has(host);
   }
 
   agent(host: string): Program {
@@ -166,10 +170,4 @@ export class LabCluster {
 
 function fail(message: string): never {
   throw new Error(message);
-}
-
-/** Writes a manifest the way editors do: a new file that takes the old one's name. */
-export function writeManifests(directory: string, name: string, resources: readonly Resource[]): void {
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, name), JSON.stringify({ apiVersion: "v1", kind: "List", items: resources }));
 }
