@@ -1,4 +1,4 @@
-import { assert, must } from "@bulrush/base";
+import { assert, compareStrings, must } from "@bulrush/base";
 import type { ChainState, KeyField, SetState, TableFamily, TableState, VerdictMapState } from "@bulrush/nftables";
 import { DesiredSet } from "./desired-set.ts";
 import { chainKey, chainReferences, mapKey, mapReferences, type ObjectKey, setKey } from "./references.ts";
@@ -110,7 +110,10 @@ export class DesiredTable {
     }
   }
 
-  /** The whole table as wanted. Sets are live views: use it before the next change. */
+  /**
+   * The whole table as wanted: base chains first, all else by name, whatever came in which order. Sets are live views:
+   * use it before the next change.
+   */
   state(): TableState {
     const chains = new Map<string, ChainState>();
     const maps = new Map<string, VerdictMapState>();
@@ -120,7 +123,13 @@ export class DesiredTable {
       else maps.set(rendered.state.name, rendered.state);
     }
     for (const [key, set] of this.#sets) if (this.#isLive(key)) sets.set(set.name, set.state());
-    return { family: this.family, name: this.name, chains, sets, maps };
+    return {
+      family: this.family,
+      name: this.name,
+      chains: sorted(chains, (chain) => (chain.base === undefined ? "b" : "a")),
+      sets: sorted(sets),
+      maps: sorted(maps),
+    };
   }
 
   /**
@@ -232,4 +241,9 @@ function emptyTable(family: TableFamily, name: string): MutableTable {
 function setOrDelete<V>(map: Map<string, V>, name: string, value: V | undefined): void {
   if (value === undefined) map.delete(name);
   else map.set(name, value);
+}
+
+/** By the prefix that is given, then by name. */
+function sorted<V>(map: ReadonlyMap<string, V>, prefix: (value: V) => string = () => ""): Map<string, V> {
+  return new Map([...map].sort(([a, x], [b, y]) => compareStrings(prefix(x), prefix(y)) || compareStrings(a, b)));
 }

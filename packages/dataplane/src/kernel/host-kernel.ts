@@ -1,13 +1,13 @@
 import { openRouteConnection, openRouteMonitor } from "@bulrush/netlink";
-import type { NftConnection } from "@bulrush/nftables";
+import { openNftConnection } from "@bulrush/nftables";
 import type { Kernel } from "./kernel.ts";
 import { procSysctls } from "./proc-sysctls.ts";
 
 /** The kernel of the calling thread's network namespace. Throws a coded error of the netlink or nftables package. */
-export function openHostKernel(openNft: () => NftConnection): Kernel {
+export function openHostKernel(): Kernel {
   const routes = openRouteConnection();
   try {
-    const nft = openNft();
+    const nft = openNftConnection();
     return {
       nft,
       routes,

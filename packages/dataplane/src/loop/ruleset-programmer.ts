@@ -1,4 +1,4 @@
-import { assert, type Clock, messageOf, sleep } from "@bulrush/base";
+import { assert, type Clock, CodedError, messageOf, sleep } from "@bulrush/base";
 import {
   type NftConnection,
   NftError,
@@ -92,7 +92,7 @@ export class RulesetProgrammer {
         this.#adopted = true;
         return;
       } catch (error) {
-        if (!(error instanceof NftError)) throw error;
+        if (!(error instanceof CodedError)) throw error;
         this.#known = false;
         this.counters.failures++;
         this.#options.onWarning("Program nf_tables", { attempt, error: error.message, ...error.data });
@@ -113,7 +113,7 @@ export class RulesetProgrammer {
     try {
       plan = this.#planRead();
     } catch (error) {
-      if (!(error instanceof NftError)) throw error;
+      if (!(error instanceof CodedError)) throw error;
       this.#options.onWarning("Read nf_tables back", { error: messageOf(error) });
       return;
     }
@@ -122,7 +122,7 @@ export class RulesetProgrammer {
     try {
       this.#run(plan);
     } catch (error) {
-      if (!(error instanceof NftError)) throw error;
+      if (!(error instanceof CodedError)) throw error;
       this.#known = false;
       await this.#program();
     }

@@ -9,6 +9,7 @@ import {
   COUNTER,
   destinationNotTranslated,
   DROP,
+  established,
   type Family,
   goto,
   inInterfaces,
@@ -68,6 +69,9 @@ export function workloadToHostChain(config: DataplaneConfig, family: Family): Ch
       ),
     );
   rules.push(rule(to(CHAIN.fromWorkload)));
+  // The endpoint's chain has ended established flows itself, unless it was told to leave them to others. Answers of a
+  // workload to its host are not for the configured action to judge.
+  if (config.filterAllowAction === "RETURN") rules.push(rule(established(), COUNTER, verdict(RETURN)));
   const action =
     config.endpointToHostAction === "DROP"
       ? deny(LAYER, config)

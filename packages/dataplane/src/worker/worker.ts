@@ -11,9 +11,7 @@ const port = must(parentPort, "the parent of the worker");
 const { options } = workerData as WorkerData;
 const tell = (message: FromWorker): void => port.postMessage(message);
 
-const kernel = openHostKernel(() => {
-  throw new Error("nf_tables is not built yet");
-});
+const kernel = openHostKernel();
 const dataplane = createDataplane({
   settings: options.settings,
   kernel,
