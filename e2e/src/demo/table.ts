@@ -28,7 +28,7 @@ export function renderTable(flows: readonly TriedFlow[], style: TableStyle): str
   const widths = keys.map((key) => Math.max(columns.get(key)?.pod.length ?? 0, columns.get(key)?.port.length ?? 0));
   const left = Math.max(...rows.map((row) => row.length), "from \\ to".length);
   const lines = [
-    ["from \\ to".padEnd(left), ...keys.map((key, i) => headerCell(keys, i, columns).padEnd(widths[i] ?? 0))].join(
+    ["from \\ to".padEnd(left), ...keys.map((_key, i) => headerCell(keys, i, columns).padEnd(widths[i] ?? 0))].join(
       "  ",
     ),
     ["".padEnd(left), ...keys.map((key, i) => (columns.get(key)?.port ?? "").padEnd(widths[i] ?? 0))].join("  "),

@@ -1,0 +1,53 @@
+import { parseArgs } from "node:util";
+import { isInsideLab, prepareLab, runInsideLab } from "../lab/enter.ts";
+import { SCENARIOS } from "./registry.ts";
+
+const HELP = `Usage: npm run e2e -- NAME [--quick] [--seed N]
+       npm run e2e -- --list
+
+Runs one scenario on real parts: processes, network namespaces of its own, real packets. The last line is its figures as
+JSON; the exit code is 0 when it passed.
+`;
+
+function list(): string {
+  const width = Math.max(...SCENARIOS.map(({ name }) => name.length));
+  return SCENARIOS.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}\n`).join("");
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    list: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    seed: { type: "string", default: "1" },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+const scenario = SCENARIOS.find(({ name }) => name === positionals[0]);
+if (values.list || values.help) {
+  process.stdout.write(values.list ? list() : HELP);
+} else if (scenario === undefined) {
+  process.stderr.write(
+    `${positionals[0] === undefined ? "Name a scenario" : `There is no scenario '${positionals[0]}'`}:\n${list()}`,
+  );
+  process.exitCode = 2;
+} else if (isInsideLab()) {
+  prepareLab();
+  const startedMs = performance.now();
+  try {
+    const figures = await scenario.run({
+      seed: Number(values.seed),
+      quick: values.quick,
+      progress: (text) => process.stderr.write(`${text}\n`),
+    });
+    const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
+    process.stdout.write(`${JSON.stringify({ scenario: scenario.name, passed: true, ...figures, seconds })}\n`);
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.stdout.write(`${JSON.stringify({ scenario: scenario.name, passed: false })}\n`);
+    process.exit(1);
+  }
+} else {
+  process.exitCode = await runInsideLab();
+}

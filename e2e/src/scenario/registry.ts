@@ -1,0 +1,5 @@
+import { oracleKernel } from "./oracle-kernel.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** Every scenario, in the order in which `--list` shows them. */
+export const SCENARIOS: readonly Scenario[] = [oracleKernel];

@@ -1,0 +1,19 @@
+/** What a scenario is told. */
+export interface ScenarioOptions {
+  /** Decides every random choice. */
+  readonly seed: number;
+  /** The short form, for the tests. */
+  readonly quick: boolean;
+  /** Lines for people, on standard error. */
+  readonly progress: (text: string) => void;
+}
+
+/** Figures of a run that passed; printed with the scenario's name as its last line. */
+export type ScenarioFigures = Readonly<Record<string, number | string>>;
+
+/** One story on real parts: processes, namespaces, packets. It throws when something is not as it should be. */
+export interface Scenario {
+  readonly name: string;
+  readonly summary: string;
+  run(options: ScenarioOptions): Promise<ScenarioFigures>;
+}
