@@ -4,7 +4,7 @@ import { createValidationFilter, type Update } from "@bulrush/model";
 import type { HealthAggregator, Logger, Metrics, RootLogger, Shutdown } from "@bulrush/service";
 import { restartNeededBy } from "./config/config-change.ts";
 import { type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
-import { layersOf, type StartConfig, startConfig } from "./config/start-config.ts";
+import { encapsulationChanges, layersOf, type StartConfig, startConfig } from "./config/start-config.ts";
 import { CalcDriver, type RunParts } from "./pipeline/calc-driver.ts";
 import { AgentHealth } from "./report/agent-health.ts";
 import { registerAgentMetrics } from "./report/agent-metrics.ts";
@@ -63,6 +63,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   const metrics = registerAgentMetrics(options.metrics, config.FelixHostname, {
     dataplane: () => dataplaneStatus?.counters,
+    graph: () => driver.stats,
     connected: () => source.report().connected,
     logErrors: () => logger.errors ?? 0,
     logDropped: () => logger.dropped ?? 0,
@@ -88,12 +89,9 @@ export function createAgent(options: AgentOptions): Agent {
         if (changed.length > 0) restart("config changed", { settings: changed });
       },
       onEncapsulation(message) {
-        if (start?.encapsulation === undefined) return;
-        const { msg: _, ...before } = start.encapsulation;
-        const changed = Object.entries(before).filter(
-          ([name, value]) => message[name as keyof typeof before] !== value,
-        );
-        if (changed.length > 0) restart("encapsulation changed", { fields: changed.map(([name]) => name) });
+        if (start === undefined) return;
+        const fields = encapsulationChanges(start.encapsulation, message);
+        if (fields.length > 0) restart("encapsulation changed", { fields });
       },
       onDatastoreNotReady() {
         logger.warn("The datastore says that it is not ready any more");

@@ -11,44 +11,63 @@ export interface StartConfig {
   /** For the dataplane, by name. */
   readonly texts: ReadonlyMap<string, string>;
   /** As the graph will say it at first: a later one that differs needs a restart. */
-  readonly encapsulation: Encapsulation | undefined;
+  readonly encapsulation: Encapsulation;
 }
 
 /** Set by ClusterInformation; not the agent's settings. */
 const FOREIGN_NAMES: ReadonlySet<string> = new Set(["calicoversion", "clusterguid", "clustertype"]);
 
+const NO_ENCAPSULATION: Encapsulation = {
+  msg: "Encapsulation",
+  ipip_enabled: false,
+  vxlan_enabled: false,
+  vxlan_enabled_v6: false,
+  no_encap_needed: false,
+};
+
 /**
- * Works out the settings from the whole contents of the datastore. The datastore's part is taken from a graph of its own
- * that sees only what matters here, so that layers, selectors and pools are read in one way only.
+ * Works out the settings from the whole contents of the datastore. The datastore's part is taken from graphs that see
+ * only what matters here, so that layers, selectors and pools are read in one way only: first the settings, then, with
+ * those, what the pools ask for.
  *
  * `undefined`: the datastore says of itself that it is not ready.
  */
 export function startConfig(updates: Iterable<Update>, hostname: string, local: LocalSources): StartConfig | undefined {
-  const messages: CalcMessage[] = [];
-  const probe = new CalcGraph({ hostname, sink: (message) => void messages.push(message) });
-  probe.onStatusUpdated("resync");
-  probe.onUpdates([...updates].filter(shapesConfig));
-  probe.onStatusUpdated("in-sync");
-  probe.flush();
-  if (messages.some((message) => message.msg === "DatastoreNotReady")) return undefined;
-
-  const config = messages.find((message) => message.msg === "ConfigUpdate");
-  const encapsulation = messages.find((message) => message.msg === "Encapsulation");
+  const relevant = [...updates].filter(shapesConfig);
+  const first = probe(relevant, hostname, {});
+  if (first.some(({ msg }) => msg === "DatastoreNotReady")) return undefined;
+  const config = first.find((message) => message.msg === "ConfigUpdate");
   const loaded = loadFelixConfig(local, config === undefined ? [] : layersOf(config));
   const { values } = loaded;
-  const graph: Partial<CalcGraphConfig> = {
+  const chosen: Partial<CalcGraphConfig> = {
     routeSource: values.RouteSource || "CalicoIPAM",
     programClusterRoutes: values.ProgramClusterRoutes || "EnabledIPIPOnly",
     wireguardEnabled: values.WireguardEnabled,
     istioAmbient: values.IstioAmbientMode === "Enabled",
     explicitIPIPEnabled: values.IpInIpEnabled,
     explicitVXLANEnabled: values.VXLANEnabled,
-    ipipEnabled: values.IpInIpEnabled ?? encapsulation?.ipip_enabled ?? false,
-    vxlanEnabled: values.VXLANEnabled ?? encapsulation?.vxlan_enabled ?? false,
-    vxlanEnabledV6: encapsulation?.vxlan_enabled_v6 ?? false,
-    noEncapNeeded: encapsulation?.no_encap_needed ?? false,
+  };
+  const second = probe(relevant, hostname, chosen);
+  const encapsulation = second.find((message) => message.msg === "Encapsulation") ?? NO_ENCAPSULATION;
+  const graph: Partial<CalcGraphConfig> = {
+    ...chosen,
+    ipipEnabled: encapsulation.ipip_enabled,
+    vxlanEnabled: encapsulation.vxlan_enabled,
+    vxlanEnabledV6: encapsulation.vxlan_enabled_v6,
+    noEncapNeeded: encapsulation.no_encap_needed,
   };
   return { loaded, graph, texts: dataplaneTexts(loaded), encapsulation };
+}
+
+/** What a graph with this configuration says of these contents. */
+function probe(updates: readonly Update[], hostname: string, config: Partial<CalcGraphConfig>): CalcMessage[] {
+  const messages: CalcMessage[] = [];
+  const graph = new CalcGraph({ hostname, config, sink: (message) => void messages.push(message) });
+  graph.onStatusUpdated("resync");
+  graph.onUpdates(updates);
+  graph.onStatusUpdated("in-sync");
+  graph.flush();
+  return messages;
 }
 
 /** True for what settings come from, where it is valid: the graph trusts what it is given. */
@@ -75,4 +94,11 @@ export function layersOf(message: ConfigUpdate): ConfigLayer[] {
     const values = new Map([...raw].filter(([setting]) => !FOREIGN_NAMES.has(setting.toLowerCase())));
     return [{ name: `FelixConfiguration (${name})`, values }];
   });
+}
+
+/** The fields in which two differ, by name. */
+export function encapsulationChanges(before: Encapsulation, after: Encapsulation): readonly string[] {
+  return Object.entries(before)
+    .filter(([name, value]) => after[name as keyof Encapsulation] !== value)
+    .map(([name]) => name);
 }

@@ -57,6 +57,15 @@ function rig(options: { slowDataplane?: boolean } = {}): Rig {
       onDatastoreNotReady: () => void log.push("not ready"),
     },
     makeGraph: ({ sink }) => ({
+      stats: {
+        hosts: 0,
+        workloadEndpoints: 0,
+        hostEndpoints: 0,
+        policies: 0,
+        profiles: 0,
+        tiers: 0,
+        applicationLayerPolicies: 0,
+      },
       onUpdates: (updates) =>
         void log.push(`graph ${updates.map(({ key }) => ("name" in key ? key.name : "")).join(" ")}`),
       onStatusUpdated: (status) => void log.push(`graph ${status}`),

@@ -23,7 +23,7 @@ export interface RunParts {
 }
 
 /** What the driver needs of a graph. */
-export type DrivenGraph = Pick<CalcGraph, "onUpdates" | "onStatusUpdated" | "flush">;
+export type DrivenGraph = Pick<CalcGraph, "onUpdates" | "onStatusUpdated" | "flush" | "stats">;
 
 export interface CalcDriverEvents {
   /** After each batch that went into the graph. */
@@ -97,6 +97,11 @@ export class CalcDriver implements SourceCallbacks {
   /** True from the moment that the graph has everything. */
   get running(): boolean {
     return this.#graph !== undefined;
+  }
+
+  /** How big the cluster is; undefined before the graph runs. */
+  get stats(): CalcGraph["stats"] | undefined {
+    return this.#graph?.stats;
   }
 
   /** Keys gathered before the first in-sync. */

@@ -1,3 +1,4 @@
+import type { CalcGraph } from "@bulrush/calc";
 import type { DataplaneCounters } from "@bulrush/dataplane";
 import type { SyncStatus, Update } from "@bulrush/model";
 import type { Metrics } from "@bulrush/service";
@@ -13,6 +14,8 @@ export interface AgentMetrics {
 export interface MetricSources {
   /** Undefined before the dataplane has said anything. */
   dataplane(): DataplaneCounters | undefined;
+  /** Undefined before the graph runs. */
+  graph(): CalcGraph["stats"] | undefined;
   connected(): boolean;
   logErrors(): number;
   logDropped(): number;
@@ -38,6 +41,7 @@ export function registerAgentMetrics(metrics: Metrics, hostname: string, sources
     () => Number(sources.connected()),
   );
   registerDataplane(metrics, () => sources.dataplane());
+  registerCluster(metrics, () => sources.graph());
 
   const processed = metrics.counterFamily({
     name: "felix_calc_graph_updates_processed",
@@ -73,6 +77,19 @@ export function registerAgentMetrics(metrics: Metrics, hostname: string, sources
     },
     onInvalid: () => invalid.inc(),
   };
+}
+
+function registerCluster(metrics: Metrics, read: () => CalcGraph["stats"] | undefined): void {
+  const sizes = {
+    felix_cluster_num_hosts: "hosts",
+    felix_cluster_num_host_endpoints: "hostEndpoints",
+    felix_cluster_num_workload_endpoints: "workloadEndpoints",
+    felix_cluster_num_tiers: "tiers",
+    felix_cluster_num_policies: "policies",
+    felix_cluster_num_profiles: "profiles",
+  } as const;
+  for (const [name, what] of Object.entries(sizes))
+    metrics.gaugeFrom({ name, help: `Cluster-wide: ${what}` }, () => read()?.[what] ?? 0);
 }
 
 function registerDataplane(metrics: Metrics, read: () => DataplaneCounters | undefined): void {

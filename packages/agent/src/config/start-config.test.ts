@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatKey, type IPPool, type Key, type Update, type Value } from "@bulrush/model";
+import { encapsulationChanges, startConfig } from "./start-config.ts";
+
+const update = (key: Key, value: Value): Update => ({ key, path: formatKey(key), value, revision: "1", type: "new" });
+const ready = (value = true): Update => update({ type: "ReadyFlag" }, value);
+const setting = (name: string, value: string): Update => update({ type: "GlobalConfig", name }, value);
+const hostSetting = (hostname: string, name: string, value: string): Update =>
+  update({ type: "HostConfig", hostname, name }, value);
+
+function pool(cidr: string, modes: Partial<Pick<IPPool, "ipip_mode" | "vxlan_mode">>): Update {
+  const value: IPPool = {
+    cidr,
+    ipip: "",
+    ipip_mode: "",
+    vxlan_mode: "",
+    masquerade: false,
+    ipam: true,
+    disabled: false,
+    disableBGPExport: false,
+    assignment_mode: "Automatic",
+    allowed_uses: ["Workload"],
+    ...modes,
+  };
+  return update({ type: "IPPool", cidr }, value);
+}
+
+const local = (env: Record<string, string> = {}) => ({ env, fileText: undefined, fileName: "f" });
+
+test("startConfig() waits, while the datastore says that it is not ready", () => {
+  assert.equal(startConfig([], "h", local()), undefined);
+  assert.equal(startConfig([ready(false)], "h", local()), undefined);
+  assert.notEqual(startConfig([ready()], "h", local()), undefined);
+});
+
+test("startConfig() lays this host's settings over the global ones, and the environment over both", () => {
+  const contents = [
+    ready(),
+    setting("InterfacePrefix", "global"),
+    setting("VXLANPort", "1111"),
+    setting("LogPrefix", "global"),
+    setting("ClusterGUID", "x"),
+    hostSetting("h", "VXLANPort", "2222"),
+    hostSetting("other", "VXLANPort", "3333"),
+    hostSetting("h", "LogPrefix", "host"),
+  ];
+  const start = startConfig(contents, "h", local({ FELIX_LOGPREFIX: "env" }));
+  assert.deepEqual(
+    [start?.loaded.values.InterfacePrefix, start?.loaded.values.VXLANPort, start?.loaded.values.LogPrefix],
+    [["global"], 2222, "env"],
+  );
+  assert.deepEqual(
+    [...(start?.texts ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    [
+      ["InterfacePrefix", "global"],
+      ["LogPrefix", "env"],
+      ["VXLANPort", "2222"],
+    ],
+  );
+  assert.deepEqual(start?.loaded.warnings, []);
+});
+
+const encapsulations: readonly [title: string, contents: Update[], env: Record<string, string>, on: string[]][] = [
+  ["no pools", [], {}, []],
+  ["an IPIP pool", [pool("10.0.0.0/16", { ipip_mode: "always" })], {}, ["ipipEnabled"]],
+  ["a VXLAN pool", [pool("10.0.0.0/16", { vxlan_mode: "cross-subnet" })], {}, ["vxlanEnabled"]],
+  ["an IPv6 VXLAN pool", [pool("fd00::/48", { vxlan_mode: "always" })], {}, ["vxlanEnabledV6"]],
+  [
+    "a plain pool whose routes are ours",
+    [pool("10.0.0.0/16", {})],
+    { FELIX_PROGRAMCLUSTERROUTES: "Enabled" },
+    ["noEncapNeeded"],
+  ],
+  ["a plain pool whose routes are not", [pool("10.0.0.0/16", {})], {}, []],
+  ["VXLAN switched off", [pool("10.0.0.0/16", { vxlan_mode: "always" })], { FELIX_VXLANENABLED: "false" }, []],
+  ["IPIP switched on by the datastore", [setting("IpInIpEnabled", "true")], {}, ["ipipEnabled"]],
+];
+for (const [title, contents, env, on] of encapsulations) {
+  test(`startConfig() reads the encapsulation of ${title}`, () => {
+    const start = startConfig([ready(), ...contents], "h", local(env));
+    const names = ["ipipEnabled", "vxlanEnabled", "vxlanEnabledV6", "noEncapNeeded"] as const;
+    assert.deepEqual(
+      names.filter((name) => start?.graph[name] === true),
+      on,
+    );
+  });
+}
+
+test("encapsulationChanges() names what differs", () => {
+  const before = startConfig([ready()], "h", local())?.encapsulation;
+  const after = startConfig([ready(), pool("10.0.0.0/16", { vxlan_mode: "always" })], "h", local())?.encapsulation;
+  assert.ok(before !== undefined && after !== undefined);
+  assert.deepEqual(encapsulationChanges(before, after), ["vxlan_enabled"]);
+  assert.deepEqual(encapsulationChanges(before, before), []);
+});

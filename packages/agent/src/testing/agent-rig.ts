@@ -1,0 +1,156 @@
+import { ManualClock } from "@bulrush/base";
+import type { DataplaneCounters, DataplaneEvents, DataplaneHandle, DataplaneStatus } from "@bulrush/dataplane";
+import { formatKey, type Key, type Update, type Value } from "@bulrush/model";
+import type { ToDataplane } from "@bulrush/proto";
+import {
+  createMetrics,
+  HealthAggregator,
+  memoryLogger,
+  type MemoryLogger,
+  type Metrics,
+  type ShutdownReason,
+} from "@bulrush/service";
+import { type Agent, createAgent } from "../agent.ts";
+import { loadFelixConfig } from "../config/felix-config.ts";
+import type { SourceCallbacks } from "../source/source.ts";
+
+export const update = (key: Key, value: Value | undefined): Update => ({
+  key,
+  path: formatKey(key),
+  value,
+  revision: "1",
+  type: value === undefined ? "deleted" : "new",
+});
+
+export const readyFlag = (value = true): Update => update({ type: "ReadyFlag" }, value);
+export const setting = (name: string, value: string | undefined): Update =>
+  update({ type: "GlobalConfig", name }, value);
+
+const COUNTERS: DataplaneCounters = {
+  messages: 0,
+  applies: 0,
+  applyFailures: 0,
+  nftTransactions: 0,
+  nftReads: 0,
+  routeWrites: 0,
+  drift: { chain: 0, set: 0, map: 0, route: 0, neighbour: 0 },
+  chains: { ip: 0, ip6: 0 },
+  rules: { ip: 0, ip6: 0 },
+  sets: { ip: 0, ip6: 0 },
+  routes: { ip: 0, ip6: 0 },
+  lastApplyMs: 0,
+  firstApplyMs: 0,
+};
+
+/** A dataplane that notes what it is told. */
+export class FakeDataplane {
+  readonly sent: ToDataplane[] = [];
+  readonly marks: number[] = [];
+  /** Each start that was asked for, with the settings. */
+  readonly starts: ReadonlyMap<string, string>[] = [];
+  events: DataplaneEvents | undefined;
+  /** Set: the next starts fail with it. */
+  startError: Error | undefined;
+  /** True: sends are never taken. */
+  hangs = false;
+  stopped = false;
+
+  start(settings: ReadonlyMap<string, string>, events: DataplaneEvents): Promise<DataplaneHandle> {
+    this.starts.push(settings);
+    if (this.startError !== undefined) return Promise.reject(this.startError);
+    this.events = events;
+    return Promise.resolve({
+      send: (messages) => {
+        this.sent.push(...messages);
+        return this.hangs ? new Promise(() => {}) : Promise.resolve();
+      },
+      mark: (sequence) => void this.marks.push(sequence),
+      resync: () => {},
+      stop: () => {
+        this.stopped = true;
+        return Promise.resolve();
+      },
+    });
+  }
+
+  status(phase: DataplaneStatus["phase"], reason: string, counters: Partial<DataplaneCounters> = {}): void {
+    this.events?.onStatus?.({ phase, reason, ready: phase === "in-sync", counters: { ...COUNTERS, ...counters } });
+  }
+}
+
+export interface AgentRig {
+  readonly agent: Agent;
+  readonly clock: ManualClock;
+  readonly health: HealthAggregator;
+  readonly metrics: Metrics;
+  readonly logger: MemoryLogger;
+  readonly dataplane: FakeDataplane;
+  /** What the agent's source calls. */
+  readonly source: SourceCallbacks;
+  readonly acks: number[];
+  readonly requests: ShutdownReason[];
+  /** What the source says of itself. */
+  report: { connected: boolean; detail: string };
+  sourceStopped: boolean;
+  /** Hands over contents and in-sync. */
+  sync(updates: readonly Update[]): Promise<void>;
+}
+
+/** An agent for host "h" whose source and dataplane are the test's. */
+export function agentRig(env: Readonly<Record<string, string>> = {}): AgentRig {
+  const local = { env: { FELIX_FELIXHOSTNAME: "h", ...env }, fileText: undefined, fileName: "felix.cfg" };
+  const clock = new ManualClock();
+  const health = new HealthAggregator(clock);
+  const metrics = createMetrics();
+  const logger = memoryLogger();
+  const dataplane = new FakeDataplane();
+  const requests: ShutdownReason[] = [];
+  const acks: number[] = [];
+  const controller = new AbortController();
+  let callbacks: SourceCallbacks | undefined;
+  const state = { report: { connected: true, detail: "following a test" }, sourceStopped: false };
+  const agent = createAgent({
+    config: loadFelixConfig(local).values,
+    local,
+    source: (given) => {
+      callbacks = given;
+      return {
+        start: () => {},
+        stop: () => {
+          state.sourceStopped = true;
+          return Promise.resolve();
+        },
+        ack: (sequence) => void acks.push(sequence),
+        report: () => state.report,
+      };
+    },
+    startDataplane: ({ settings }, events) => dataplane.start(settings, events),
+    clock,
+    random: () => 0.5,
+    logger,
+    health,
+    metrics,
+    shutdown: { signal: controller.signal, request: (reason) => void requests.push(reason) },
+  });
+  if (callbacks === undefined) throw new Error("The agent made no source");
+  const source: SourceCallbacks = callbacks;
+  agent.start();
+  return Object.assign(state, {
+    agent,
+    clock,
+    health,
+    metrics,
+    logger,
+    dataplane,
+    source,
+    acks,
+    requests,
+    async sync(updates: readonly Update[]) {
+      await source.onStatusUpdated("resync");
+      await source.onUpdates(updates);
+      const synced = source.onStatusUpdated("in-sync");
+      await clock.advance(0);
+      await synced;
+    },
+  });
+}
