@@ -1,3 +1,4 @@
+import { canonicalCidr } from "@bulrush/ip";
 import type { Block, BlockAffinity, Key, Resource, ResourceKind, Value } from "@bulrush/model";
 import { processed, simpleProcessor, type UpdateProcessor } from "./processor.ts";
 
@@ -46,11 +47,15 @@ function specOf<T>(value: Resource | undefined): T | undefined {
   return value?.spec as T | undefined;
 }
 
-/** `10-0-0-0-26` or `fd00-10--0-122`: `.`, `:` and `/` are all written `-` in a name. */
+/**
+ * The CIDR in a name such as `10-0-0-0-26` or `fd00-10---122`, where `.`, `:` and `/` are all written `-`. Undefined if
+ * there is none.
+ */
 export function cidrOfName(name: string): string | undefined {
   const slash = name.lastIndexOf("-");
   if (slash <= 0) return undefined;
   const [address, length] = [name.slice(0, slash), name.slice(slash + 1)];
   const isV4 = /^\d{1,3}(?:-\d{1,3}){3}$/.test(address) && Number(length) <= 32;
-  return `${address.replaceAll("-", isV4 ? "." : ":")}/${length}`;
+  const cidr = `${address.replaceAll("-", isV4 ? "." : ":")}/${length}`;
+  return canonicalCidr(cidr);
 }
