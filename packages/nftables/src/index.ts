@@ -8,6 +8,7 @@ export {
   type NftErrorOptions,
   type NftFailure,
 } from "./errors.ts";
+export { FakeNft, type FakeNftOptions } from "./fake/fake-nft.ts";
 export { formatRule } from "./format/format-rule.ts";
 export { formatRuleset } from "./format/format-ruleset.ts";
 export { type NftConnectionOptions, openNftConnection } from "./kernel/open-nft-connection.ts";

@@ -1,0 +1,76 @@
+import type { Interval } from "../element/interval.ts";
+import type { KernelElement } from "../object/element-codec.ts";
+import type { MapShape, RuleHandle, SetShape, TableRef } from "../operation.ts";
+import type { BaseChain, RuleState } from "../state.ts";
+import type { Verdict } from "../statement.ts";
+
+/** One table of the fake. Copied before a transaction works on it. */
+export interface FakeTable {
+  readonly ref: TableRef;
+  readonly chains: Map<string, FakeChain>;
+  /** Sets and maps share their names. */
+  readonly sets: Map<string, FakeSet | FakeMap>;
+}
+
+export interface FakeChain {
+  readonly base: BaseChain | undefined;
+  readonly rules: readonly FakeRule[];
+}
+
+export interface FakeRule {
+  readonly handle: RuleHandle;
+  readonly rule: RuleState;
+}
+
+export interface FakeSet {
+  readonly kind: "set";
+  readonly shape: SetShape;
+  /** By the key's bytes (of a range, its first), in hexadecimal. */
+  readonly elements: ReadonlyMap<string, FakeElement>;
+}
+
+export interface FakeElement {
+  readonly range: Interval;
+}
+
+export interface FakeMap {
+  readonly kind: "map";
+  readonly shape: MapShape;
+  readonly elements: ReadonlyMap<string, { readonly key: KernelElement["key"]; readonly verdict: Verdict }>;
+}
+
+export function tableKey(table: TableRef): string {
+  return `${table.family} ${table.name}`;
+}
+
+/** A copy that can be changed without changing the original: what is inside the maps is never changed in place. */
+export function copyTable(table: FakeTable): FakeTable {
+  return { ref: table.ref, chains: new Map(table.chains), sets: new Map(table.sets) };
+}
+
+/** Chains that a verdict leads to. */
+export function verdictTarget(verdict: Verdict): string | undefined {
+  return verdict.kind === "jump" || verdict.kind === "goto" ? verdict.chain : undefined;
+}
+
+/** Chains that a rule's verdicts lead to. */
+export function ruleTargets(rule: RuleState): string[] {
+  const targets: string[] = [];
+  for (const statement of rule.statements) {
+    if (statement.kind !== "verdict") continue;
+    const target = verdictTarget(statement.verdict);
+    if (target !== undefined) targets.push(target);
+  }
+  return targets;
+}
+
+/** Named sets and maps that a rule looks into. */
+export function ruleSets(rule: RuleState): { readonly name: string; readonly map: boolean }[] {
+  const sets: { name: string; map: boolean }[] = [];
+  for (const statement of rule.statements) {
+    if (statement.kind === "vmap") sets.push({ name: statement.map, map: true });
+    else if (statement.kind === "match" && statement.right.kind === "set")
+      sets.push({ name: statement.right.name, map: false });
+  }
+  return sets;
+}
