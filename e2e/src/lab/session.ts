@@ -87,7 +87,7 @@ export class LabSession {
     for (;;) {
       const clients = await fetchClients();
       const behind = this.plan.hosts.filter(({ name }) => {
-        const client = clients.find(({ hostname }) => hostname === name);
+        const client = clients.findLast(({ hostname }) => hostname === name);
         return client === undefined || (client.appliedSequence ?? -1) < sequence;
       });
       if (behind.length === 0) return;
