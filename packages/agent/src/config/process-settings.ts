@@ -64,7 +64,8 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
   FelixHostname: {
     type: text(),
     default: hostname().toLowerCase(),
-    doc: "Name of this host, as in its Node. Default: the system's host name in lower case.",
+    defaultDoc: "the system's host name in lower case",
+    doc: "Name of this host, as in its Node.",
     local: true,
     nonZero: true,
   },
@@ -88,7 +89,7 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
   EtcdCertFile: { type: file({ mustExist: true }), default: "", doc: "Client certificate for etcd.", local: true },
   EtcdCaFile: { type: file({ mustExist: true }), default: "", doc: "CA of the etcd servers.", local: true },
   TyphaAddr: {
-    type: authority(),
+    type: authority({ ipv6: true }),
     default: "",
     doc: "Address of a Typha. With neither this nor `TyphaK8sServiceName` the agent reads the datastore itself.",
     local: true,

@@ -1,6 +1,7 @@
 import type { Clock } from "@bulrush/base";
 import { datastoreConfigFromEnvironment } from "@bulrush/datastore";
 import type { Logger } from "@bulrush/service";
+import { AgentError } from "../errors.ts";
 import type { FelixConfig } from "../config/felix-config.ts";
 import { datastoreSource } from "./datastore-source.ts";
 import type { SourceFactory } from "./source.ts";
@@ -14,10 +15,18 @@ export interface ChooseSourceOptions {
   readonly logger: Logger;
 }
 
-/** A Typha where one is set, else the datastore. Throws DATASTORE_BAD_CONFIG when that is not well set. */
+/**
+ * A Typha where one is set, else the datastore. Throws DATASTORE_BAD_CONFIG when that is not well set, AGENT_CONFIG when
+ * only a Service is named: taking the datastore instead would put on its server what a Typha is there to keep away.
+ */
 export function chooseSource(options: ChooseSourceOptions): SourceFactory {
   const { config, clock, logger } = options;
   if (config.TyphaAddr !== "") return (callbacks) => typhaSource(options, callbacks);
+  if (config.TyphaK8sServiceName !== "")
+    throw new AgentError("TyphaK8sServiceName is set, but a Service is not looked up yet: set TyphaAddr", {
+      code: "AGENT_CONFIG",
+      op: "Choose source",
+    });
   const datastore = datastoreConfigFromEnvironment(datastoreEnvironment(config, options.env), "FELIX_");
   return (callbacks) => datastoreSource({ datastore, clock, logger }, callbacks);
 }

@@ -26,6 +26,8 @@ export interface ParameterType<T> {
 export interface Parameter<T> {
   readonly type: ParameterType<T>;
   readonly default: T;
+  /** How the reference shows the default, where it differs from machine to machine: "the host's name". */
+  readonly defaultDoc?: string;
   /** What it does, in a sentence or two of Markdown. */
   readonly doc: string;
   /** A bad value is an error of the whole configuration; without it, a warning and the default. */

@@ -14,11 +14,12 @@ export function renderReference<C extends object>(table: ConfigTable<C>, options
   const rows = (Object.entries(table) as [string, Parameter<unknown>][]).map(([name, parameter]) => {
     const variable = `\`${options.prefix}${name.toUpperCase()}\``;
     const fallback = parameter.type.format(parameter.default);
+    const shown = parameter.defaultDoc ?? (fallback === "" ? "(unset)" : `\`${fallback}\``);
     const cells = [
       `\`${name}\`<br>${variable}`,
       parameter.type.label,
-      fallback === "" ? "(unset)" : `\`${fallback}\``,
-      `${parameter.doc}${notes(parameter)}`,
+      shown,
+      `${parameter.doc}${notes(parameter)}`.trim(),
     ];
     return `| ${cells.map(escapeCell).join(" | ")} |`;
   });

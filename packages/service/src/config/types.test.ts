@@ -117,6 +117,16 @@ const tables: readonly [name: string, type: ParameterType<never> | ParameterType
     ],
   ],
   [
+    "authority with IPv6",
+    authority({ ipv6: true }),
+    [
+      ["[::1]:2379", "[::1]:2379"],
+      ["typha:5473", "typha:5473"],
+      ["::1:2379", BAD],
+      ["[::1]", BAD],
+    ],
+  ],
+  [
     "host",
     host(),
     [

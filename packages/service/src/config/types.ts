@@ -100,7 +100,7 @@ export function oneOf<W extends string>(words: readonly W[]): ParameterType<W | 
       const word = byLowerCase.get(text.toLowerCase());
       return word === undefined ? bad(`is not one of ${words.join(", ")}`) : ok(word);
     },
-    format: (value) => (value === "" ? "none" : value),
+    format: (value) => value,
   };
 }
 
@@ -109,12 +109,16 @@ export function text(): ParameterType<string> {
   return { label: "text", zero: "", parse: ok, format: (value) => value };
 }
 
-/** `host:port` with a host that has neither `:` nor `/`. Zero: "". */
-export function authority(): ParameterType<string> {
+/**
+ * `host:port` with a host that has neither `:` nor `/`; with `ipv6`, an IPv6 address in brackets too, which upstream
+ * does not take. Zero: "".
+ */
+export function authority(options: { readonly ipv6?: boolean } = {}): ParameterType<string> {
+  const pattern = options.ipv6 === true ? /^([^:/[\]]+|\[[0-9a-f:.]+\]):\d+$/i : /^[^:/]+:\d+$/;
   return {
     label: "host:port",
     zero: "",
-    parse: (value) => (/^[^:/]+:\d+$/.test(value) ? ok(value) : bad("is not host:port")),
+    parse: (value) => (pattern.test(value) ? ok(value) : bad("is not host:port")),
     format: (value) => value,
   };
 }
