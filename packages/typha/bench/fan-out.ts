@@ -21,10 +21,15 @@ interface FanOutCase {
   /** Bounds of the ratios to the reference and to the floor. */
   readonly limit: number;
   readonly floorLimit: number;
+  readonly bytesLimit: number;
 }
 
 const KEYS = 10_000;
-const CASES: readonly FanOutCase[] = [{ clients: 100, perTick: 1, messages: 50_000, limit: 0.55, floorLimit: 1.35 }];
+/** Header, content type and tag of a TLS 1.3 record (RFC 8446 section 5.2): each message is one. */
+const TLS_RECORD_BYTES = 22;
+const CASES: readonly FanOutCase[] = [
+  { clients: 100, perTick: 1, messages: 50_000, limit: 0.55, floorLimit: 1.35, bytesLimit: 0.8 },
+];
 
 /**
  * Server CPU per client and message in lock-step, mutual TLS, the server on core 0 and the clients on core 1; beside
@@ -52,20 +57,40 @@ async function runCase(each: FanOutCase, quick: boolean, scale: number): Promise
   >;
   const wanted = round((byPerTick[String(perTick)] ?? Number.NaN) * scale, 2);
   const wantedBytes = (reference.bytesPerMessage as Record<string, unknown>)[String(perTick)] as number;
+  const bytes = result.bytes + TLS_RECORD_BYTES;
   const unit = "us CPU per client x message";
   const bench = "fanout";
   return [
     {
-      ...{ bench, case: sizes, metric: "server CPU", value, unit, floor, reference: wanted },
-      ...{ ratio: round(value / wanted, 3), limit: each.limit },
+      bench,
+      case: sizes,
+      metric: "server CPU",
+      value,
+      unit,
+      floor,
+      reference: wanted,
+      ratio: round(value / wanted, 3),
+      limit: each.limit,
     },
     {
-      ...{ bench, case: sizes, metric: "server CPU against the floor", value, unit, floor },
-      ...{ ratio: round(value / floor, 3), limit: each.floorLimit },
+      bench,
+      case: sizes,
+      metric: "server CPU against the floor",
+      value,
+      unit,
+      floor,
+      ratio: round(value / floor, 3),
+      limit: each.floorLimit,
     },
     {
-      ...{ bench, case: sizes, metric: "bytes", value: round(result.bytes, 0), unit: "bytes per client x message" },
-      ...{ reference: wantedBytes, ratio: round(result.bytes / wantedBytes, 3), limit: 0.8 },
+      bench,
+      case: sizes,
+      metric: "bytes",
+      value: round(bytes, 0),
+      unit: "bytes per client x message",
+      reference: wantedBytes,
+      ratio: round(bytes / wantedBytes, 3),
+      limit: each.bytesLimit,
     },
   ];
 }

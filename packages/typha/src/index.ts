@@ -8,3 +8,9 @@ export {
   SnapshotCache,
   type SnapshotCacheOptions,
 } from "./cache/snapshot-cache.ts";
+export type { CachesView, CacheView, ClientsView, ClientView, KindView, StatusView } from "./admin/views.ts";
+export { DEFAULT_CONFIG_FILE, loadTyphaConfig, RANDOM_PORT } from "./config/load-typha-config.ts";
+export type { TyphaConfig } from "./config/typha-config.ts";
+export { TYPHA_TABLE } from "./config/typha-table.ts";
+export { createTypha, type Typha, type TyphaDependencies } from "./create-typha.ts";
+export { TYPHA_ERROR_CODES, TyphaError, type TyphaErrorCode } from "./errors.ts";

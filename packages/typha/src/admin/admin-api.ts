@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, isIPv4 } from "node:net";
 import fastify, { type FastifyInstance } from "fastify";
 import { messageOf } from "@bulrush/base";
 import { TyphaError } from "../errors.ts";
@@ -25,8 +25,8 @@ export interface AdminApi {
 /** Host names by which a browser or a tool on this machine may call the loopback API. */
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\./.test(host);
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
 /**

@@ -10,7 +10,7 @@ function feeder(maxBatch: number = 100): {
   readonly clock: ManualClock;
   readonly cache: SnapshotCache;
   readonly feeder: CacheFeeder;
-  frames(): string[];
+  readonly frames: () => string[];
   turns: number;
 } {
   const clock = new ManualClock(5000);
@@ -35,7 +35,7 @@ function feeder(maxBatch: number = 100): {
         return Promise.resolve();
       },
     }),
-    frames(): string[] {
+    frames: (): string[] => {
       const list: string[] = [];
       for (let crumb = cache.at(0)?.next; crumb !== undefined; crumb = crumb.next)
         list.push(crumb.frame.toString().trim());

@@ -2,12 +2,12 @@ import { frameMessage } from "@bulrush/proto";
 import type { FrameEncoder } from "../cache/encode-kvs.ts";
 
 /**
- * Compressing a frame costs some 50 us whatever its size, once; each client then costs 0.7 us per KB less. A frame of
- * one KV (500 bytes, of which a quarter can be saved) is worth it for many clients only, one of ten KVs nearly always.
+ * Compressing a frame costs some 50 us whatever its size, once. A frame of one KV (500 bytes, of which a quarter can be
+ * saved) is worth that for many clients only, one of ten KVs nearly always.
  */
 const COMPRESS_FROM_BYTES = 1024;
 const COMPRESS_SMALL_FROM_BYTES = 400;
-const MANY_CLIENTS = 400;
+const MANY_CLIENTS = 100;
 
 /** The codec of everything that is shared between clients. `clients`: how many share it at the moment. */
 export function createFrameEncoder(clients: () => number): FrameEncoder {

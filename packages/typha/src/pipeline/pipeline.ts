@@ -29,13 +29,8 @@ export interface PipelineOptions {
 export type SyncerFactory = (type: SyncerType, callbacks: SyncerCallbacks) => Syncer;
 
 /** The usual source: a syncer on a datastore. */
-export function datastoreSyncer(
-  driver: DatastoreDriver,
-  clock: Clock,
-  logger: Logger,
-  onProblems: (problems: readonly Problem[]) => void,
-): SyncerFactory {
-  return (type, callbacks) => createSyncer(type, { driver, clock, callbacks, logger, onProblems });
+export function datastoreSyncer(driver: DatastoreDriver, clock: Clock, logger: Logger): SyncerFactory {
+  return (type, callbacks) => createSyncer(type, { driver, clock, callbacks, logger });
 }
 
 /**
@@ -124,6 +119,11 @@ export class Pipeline {
   /** The kinds that the source lists and watches. */
   kinds(): readonly KindReport[] {
     return this.#syncer?.report() ?? [];
+  }
+
+  /** What the source could not read at the moment. */
+  problems(): readonly Problem[] {
+    return this.#syncer?.problems() ?? [];
   }
 
   get flushWindowMs(): number {

@@ -18,6 +18,8 @@ export interface TestClient {
   send(message: ClientMessage): void;
   /** The first message of this type, now or later; rejects when the connection closes without one. */
   next<T extends ServerMessage["type"]>(type: T): Promise<Extract<ServerMessage, { type: T }>>;
+  /** The first message for which `test` holds, now or later; rejects like `next`. */
+  when(test: (message: ServerMessage) => boolean): Promise<ServerMessage>;
   /** Why the connection ended: close code, or the error before any. */
   readonly closed: Promise<{ readonly code: number; readonly error: Error | undefined }>;
 }
@@ -50,24 +52,26 @@ export function dial(port: number, tls: ConnectionOptions | undefined, hello?: H
     resolve({ code, error });
     wake();
   });
+  const when = (test: (message: ServerMessage) => boolean, what: string = "match"): Promise<ServerMessage> =>
+    new Promise((found, reject) => {
+      const look = (): void => {
+        const message = messages.find(test);
+        if (message === undefined && !isClosed) return;
+        waiters.delete(look);
+        if (message !== undefined) found(message);
+        else reject(new Error(`Closed without a ${what}: ${String(error?.message)}`));
+      };
+      waiters.add(look);
+      look();
+    });
   return {
     messages,
     socket,
     closed,
     send: (message) => socket.send(encodeMessage(message)),
-    next<T extends ServerMessage["type"]>(type: T) {
-      return new Promise<Extract<ServerMessage, { type: T }>>((found, reject) => {
-        const look = (): void => {
-          const message = messages.find((candidate) => candidate.type === type);
-          if (message === undefined && !isClosed) return;
-          waiters.delete(look);
-          if (message !== undefined) found(message as Extract<ServerMessage, { type: T }>);
-          else reject(new Error(`Closed without a ${type}: ${String(error?.message)}`));
-        };
-        waiters.add(look);
-        look();
-      });
-    },
+    when,
+    next: async <T extends ServerMessage["type"]>(type: T) =>
+      (await when((message) => message.type === type, type)) as Extract<ServerMessage, { type: T }>,
   };
 }
 

@@ -1,0 +1,221 @@
+import {
+  authority,
+  bool,
+  CLIENT_AUTH_MODES,
+  type ConfigTable,
+  defineConfig,
+  endpointList,
+  file,
+  host,
+  int,
+  oneOf,
+  optional,
+  type Parameter,
+  port,
+  seconds,
+  text,
+} from "@bulrush/service";
+import type { LogSeverity, TyphaConfig } from "./typha-config.ts";
+
+const NO_LIMIT_YET = "connections are not balanced by this version";
+const NO_ETCD_YET = "this version has no etcd driver";
+
+function severity(doc: string, more: { readonly noEffect?: string } = {}): Parameter<LogSeverity> {
+  const type = oneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const);
+  return { type, default: "INFO", doc, ...more };
+}
+
+function certificate(doc: string): Parameter<string> {
+  return { type: file({ mustExist: true }), default: "", doc };
+}
+
+/** Every setting, in the order of the reference. */
+export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
+  DatastoreType: {
+    type: optional(oneOf(["kubernetes", "etcdv3", "file"] as const)),
+    default: undefined,
+    doc: "Where resources are read from. Unset: `DATASTORE_TYPE`; else `file` if `BULRUSH_DATASTORE_DIR` is set, `etcdv3` if `ETCD_ENDPOINTS` is, else `kubernetes`.",
+    dieOnFail: true,
+    nonZero: true,
+  },
+  EtcdAddr: {
+    type: authority(),
+    default: "127.0.0.1:2379",
+    doc: "Used when EtcdEndpoints is empty.",
+    noEffect: NO_ETCD_YET,
+  },
+  EtcdScheme: {
+    type: oneOf(["http", "https"] as const),
+    default: "http",
+    doc: "Goes with EtcdAddr.",
+    noEffect: NO_ETCD_YET,
+  },
+  EtcdEndpoints: { type: endpointList(), default: [], doc: "Overrides EtcdAddr and EtcdScheme." },
+  EtcdKeyFile: { ...certificate("Key of the client certificate for etcd."), noEffect: NO_ETCD_YET },
+  EtcdCertFile: { ...certificate("Client certificate for etcd."), noEffect: NO_ETCD_YET },
+  EtcdCaFile: { ...certificate("CA of etcd's certificate."), noEffect: NO_ETCD_YET },
+  InitialiseDatastore: {
+    type: oneOf(["auto", "always", "never"] as const),
+    default: "auto",
+    doc: "Whether missing basic resources are created at the start.",
+    noEffect: "the file datastore needs none",
+  },
+
+  LogFilePath: {
+    type: file({ mustExist: false }),
+    default: "/var/log/calico/typha.log",
+    doc: "File of the log; `none`: no file.",
+    dieOnFail: true,
+  },
+  LogSeverityFile: severity("Least severity that goes to the file; `none`: nothing does."),
+  LogSeverityScreen: severity("Least severity that goes to standard output; `none`: nothing does."),
+  LogSeveritySys: severity("Least severity that goes to syslog.", { noEffect: "syslog is not written to" }),
+  EarlyLogSeverityScreen: {
+    type: oneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const),
+    default: "",
+    doc: "Least severity on standard output until the settings are read. Unset: LogSeverityScreen, else ERROR.",
+  },
+  DebugDisableLogDropping: {
+    type: bool(),
+    default: false,
+    doc: "A blocked log output makes the process wait instead of dropping lines.",
+  },
+
+  HealthEnabled: { type: bool(), default: false, doc: "Serve `/liveness` and `/readiness`." },
+  HealthHost: { type: host(), default: "localhost", doc: "Address of the health server; `none`: all." },
+  HealthPort: { type: port(), default: 9098, doc: "Port of the health server." },
+  PrometheusMetricsEnabled: { type: bool(), default: false, doc: "Serve `/metrics`." },
+  PrometheusMetricsHost: { type: host(), default: "", doc: "Address of the metrics server; unset: all." },
+  PrometheusMetricsPort: { type: port(), default: 9093, doc: "Port of the metrics server." },
+  PrometheusGoMetricsEnabled: { type: bool(), default: true, doc: "Metrics of the runtime." },
+  PrometheusProcessMetricsEnabled: { type: bool(), default: true, doc: "Metrics of the process." },
+  PrometheusMetricsKeyFile: {
+    type: text(),
+    default: "",
+    doc: "Key of the metrics server; with it, metrics are HTTPS.",
+  },
+  PrometheusMetricsCertFile: { type: text(), default: "", doc: "Certificate of the metrics server." },
+  PrometheusMetricsCAFile: { type: text(), default: "", doc: "CA of the scrapers' certificates." },
+  PrometheusMetricsClientAuth: {
+    type: oneOf(CLIENT_AUTH_MODES),
+    default: "NoClientCert",
+    doc: "What certificate a scraper must have.",
+  },
+
+  SnapshotCacheMaxBatchSize: { type: int({ min: 1 }), default: 100, doc: "KVs in a breadcrumb at most." },
+  ResumeMaxBytes: {
+    type: int({ min: 0 }),
+    default: 64 * 1024 * 1024,
+    doc: "Budget in bytes, per stream, of the breadcrumbs that are kept for clients that come back.",
+  },
+  ServerMaxMessageSize: {
+    type: int({ min: 1 }),
+    default: 100,
+    doc: "KVs in a message.",
+    noEffect: "a delta message is a breadcrumb and a snapshot message is a chunk of the cache",
+  },
+  ServerMaxFallBehindSecs: {
+    type: seconds(),
+    default: 300,
+    doc: "A client that is further behind than this and not catching up is told to start anew.",
+  },
+  ServerNewClientFallBehindGracePeriod: {
+    type: seconds(),
+    default: 300,
+    doc: "Seconds after its snapshot during which a client may be further behind.",
+  },
+  ServerMinBatchingAgeThresholdSecs: {
+    type: seconds(),
+    default: 0.01,
+    doc: "Lag from which changes are gathered.",
+    noEffect: "the flush window adapts to the load by itself",
+  },
+  ServerPingIntervalSecs: { type: seconds(), default: 10, doc: "Time between pings." },
+  ServerPongTimeoutSecs: {
+    type: seconds(),
+    default: 60,
+    doc: "A client that leaves a ping unanswered for this long is disconnected. At most twice the ping interval counts as six times it.",
+  },
+  ServerHandshakeTimeoutSecs: { type: seconds(), default: 10, doc: "Time for TLS, upgrade and hello together." },
+  ServerWriteTimeoutSecs: { type: seconds(), default: 120, doc: "A write that takes longer ends the connection." },
+  ServerHost: { type: host(), default: "", doc: "Address of the sync server; unset: all." },
+  ServerPort: { type: port(), default: 0, doc: "Port of the sync server; 0 is 5473." },
+  ServerKeyFile: certificate("Key of the server certificate."),
+  ServerCertFile: certificate("Certificate of the sync server."),
+  CAFile: certificate("CA that client certificates must chain to."),
+  ClientCN: { type: text(), default: "", doc: "Common name that a client certificate must have." },
+  ClientURISAN: {
+    type: text(),
+    default: "",
+    doc: "URI that must be among a client certificate's alternative names. With ClientCN too, either suffices.",
+  },
+  Workers: {
+    type: int({ min: 0, max: 64 }),
+    default: 0,
+    doc: "Threads that serve connections beside the main one.",
+    noEffect: "one thread serves all connections in this version",
+  },
+
+  AdminHost: {
+    type: host(),
+    default: "localhost",
+    doc: "Address of the admin API. Anything but loopback needs the server's TLS settings, and a client certificate of the same CA.",
+  },
+  AdminPort: { type: port(), default: 9097, doc: "Port of the admin API; 0: not served." },
+  StaleAfterSecs: {
+    type: seconds(),
+    default: 120,
+    doc: "Without an answer from the datastore for this long, Typha is not ready. 0: never.",
+  },
+
+  MaxConnectionsUpperLimit: { type: int({ min: 1 }), default: 10_000, doc: "More streams than this are rejected." },
+  MaxConnectionsLowerLimit: {
+    type: int({ min: 1 }),
+    default: 400,
+    doc: "The worked-out limit is never below this.",
+    noEffect: NO_LIMIT_YET,
+  },
+  ConnectionRebalancingMode: {
+    type: oneOf(["none", "kubernetes"] as const),
+    default: "none",
+    doc: "Whether a limit is worked out from the numbers of Typhas and nodes.",
+    noEffect: NO_LIMIT_YET,
+  },
+  ConnectionLimitBasis: {
+    type: oneOf(["formula", "observed"] as const),
+    default: "formula",
+    doc: "What the limit is worked out from.",
+    noEffect: NO_LIMIT_YET,
+  },
+  ConnectionLevelling: { type: bool(), default: true, doc: "Servers level their clients.", noEffect: NO_LIMIT_YET },
+  ConnectionDropIntervalSecs: {
+    type: seconds(),
+    default: 1,
+    doc: "Time between two connections that are shed.",
+    noEffect: NO_LIMIT_YET,
+  },
+  ShutdownTimeoutSecs: { type: seconds(), default: 300, doc: "Budget for saying goodbye to all clients." },
+  ShutdownConnectionDropIntervalMaxSecs: {
+    type: seconds(),
+    default: 1,
+    doc: "The most time between two goodbyes of a shutdown.",
+  },
+  K8sServicePollIntervalSecs: { type: seconds(), default: 30, doc: "Time between two counts.", noEffect: NO_LIMIT_YET },
+  K8sNamespace: { type: text(), default: "kube-system", doc: "Namespace of Typha's Service.", noEffect: NO_LIMIT_YET },
+  K8sServiceName: { type: text(), default: "calico-typha", doc: "Name of Typha's Service.", noEffect: NO_LIMIT_YET },
+  K8sPortName: { type: text(), default: "calico-typha", doc: "Port of Typha's Service.", noEffect: NO_LIMIT_YET },
+
+  DebugMemoryProfilePath: {
+    type: file({ mustExist: false }),
+    default: "",
+    doc: "Where SIGUSR1 writes a heap profile.",
+    noEffect: "the runtime's own inspector (SIGUSR1) gives one",
+  },
+  DebugHost: {
+    type: host(),
+    default: "localhost",
+    doc: "Address of the profiler.",
+    noEffect: "there is no Go profiler",
+  },
+  DebugPort: { type: port(), default: 0, doc: "Port of the profiler.", noEffect: "there is no Go profiler" },
+});

@@ -1,0 +1,271 @@
+import type { AddressInfo } from "node:net";
+import { type Clock, messageOf, sleep } from "@bulrush/base";
+import { type DatastoreDriver, formatProblem, type Problem } from "@bulrush/datastore";
+import { type SyncerType, SYNCER_TYPES } from "@bulrush/proto";
+import type { HealthAggregator, Logger, Metrics } from "@bulrush/service";
+import type { AdminApi } from "./admin/admin-api.ts";
+import { cachesView, clientsView } from "./admin/make-views.ts";
+import type { StatusView } from "./admin/views.ts";
+import { RANDOM_PORT, syncPort, syncServerSettings, syncTlsSettings } from "./config/load-typha-config.ts";
+import type { TyphaConfig } from "./config/typha-config.ts";
+import { datastoreSyncer, Pipeline } from "./pipeline/pipeline.ts";
+import { createPipelineMetrics, type PipelineMetrics } from "./pipeline/pipeline-metrics.ts";
+import { SYNCER_TABLE } from "./pipeline/syncer-table.ts";
+import { SyncListener } from "./server/listener.ts";
+import { createServerMetrics, type ServerMetrics } from "./server/server-metrics.ts";
+import type { SyncServerSettings } from "./server/settings.ts";
+import { SyncServer } from "./server/sync-server.ts";
+import { TyphaHealth } from "./typha-health.ts";
+import { VERSION } from "./version.ts";
+
+export interface TyphaDependencies {
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  /** A new text each time that nobody can guess: the epochs of caches. */
+  readonly newEpoch: () => string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly health: HealthAggregator;
+  /** Opens the datastore; called again a second after each failure. Typha closes what it is given. */
+  readonly openDatastore: (onProblems: (problems: readonly Problem[]) => void) => Promise<DatastoreDriver>;
+  /** Told to clients in the welcome: the host's or pod's name. */
+  readonly serverName: string;
+}
+
+/** A Typha: everything but the process around it. */
+export interface Typha {
+  /** Starts all parts and returns at once. */
+  start(): void;
+  /** Resolves with the sync port's address once it is open. */
+  readonly listening: Promise<AddressInfo>;
+  /** Resolves with the admin API's address, or with undefined when it is not served. */
+  readonly adminListening: Promise<AddressInfo | undefined>;
+  /** Unready, goodbyes within ShutdownTimeoutSecs, then the end of all parts. Twice is fine. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Wires a Typha together. Nothing runs before `start`.
+ *
+ * ```
+ *   openDatastore --> driver --> Pipeline (one per syncer type that is served):
+ *   (again until                    syncer -> validation filter -> feeder -> snapshot cache
+ *    it works)                                                                | breadcrumbs, snapshots
+ *                                                                             v
+ *   sync port --> SyncListener --TLS, upgrade--> SyncServer: sessions, fan-out, sweep, drain
+ *                                                                             |
+ *   admin port --> admin API (clients, caches, status) <----------------------+
+ *
+ *   TyphaHealth: every second a report per cache and one for the server; cache metrics
+ * ```
+ * The sync port is open before the datastore is: clients keep what they have until this server is in sync, so nothing
+ * is lost by letting them in, and readiness keeps newcomers away.
+ *
+ * Stopping goes from the outside in: readiness, listener, goodbyes, server, pipelines, driver, admin API, health.
+ */
+export function createTypha(config: TyphaConfig, dependencies: TyphaDependencies): Typha {
+  return new WiredTypha(config, dependencies);
+}
+
+const RETRY_MS = 1000;
+const ADMIN_RETRY_MS = 10_000;
+
+class WiredTypha implements Typha {
+  readonly listening: Promise<AddressInfo>;
+  readonly adminListening: Promise<AddressInfo | undefined>;
+  readonly #config: TyphaConfig;
+  readonly #deps: TyphaDependencies;
+  readonly #settings: SyncServerSettings;
+  readonly #pipelineMetrics: PipelineMetrics;
+  readonly #serverMetrics: ServerMetrics;
+  readonly #pipelines: readonly Pipeline[];
+  readonly #server: SyncServer;
+  readonly #health: TyphaHealth;
+  readonly #startedAtMs: number;
+  readonly #stopping = new AbortController();
+  readonly #listening: PromiseWithResolvers<AddressInfo> = Promise.withResolvers();
+  readonly #adminListening: PromiseWithResolvers<AddressInfo | undefined> = Promise.withResolvers();
+  #listener: SyncListener | undefined = undefined;
+  #driver: DatastoreDriver | undefined = undefined;
+  #datastoreProblem: string | undefined = "The datastore is not open yet";
+  #admin: AdminApi | undefined = undefined;
+  #manifestProblems: readonly Problem[] = [];
+  #stopped: Promise<void> | undefined = undefined;
+
+  constructor(config: TyphaConfig, deps: TyphaDependencies) {
+    this.#config = config;
+    this.#deps = deps;
+    this.listening = this.#listening.promise;
+    this.adminListening = this.#adminListening.promise;
+    const { clock, random, logger, metrics, health } = deps;
+    this.#startedAtMs = clock.nowMs();
+    this.#settings = syncServerSettings(config, deps.serverName);
+    this.#pipelineMetrics = createPipelineMetrics(metrics);
+    this.#serverMetrics = createServerMetrics(metrics);
+    const types = SYNCER_TYPES.filter((type) => SYNCER_TABLE[type].served);
+    this.#pipelines = types.map((type) => this.#createPipeline(type));
+    this.#server = new SyncServer({
+      settings: this.#settings,
+      streams: this.#pipelines.map(({ stream }) => stream),
+      clock,
+      random,
+      defer: (callback) => void setImmediate(callback),
+      logger,
+      metrics: this.#serverMetrics,
+    });
+    this.#health = new TyphaHealth({
+      health,
+      clock,
+      pipelines: this.#pipelines,
+      staleAfterMs: config.StaleAfterSecs * 1000,
+      datastoreProblem: () => this.#datastoreProblem,
+      serverProblem: () => this.#serverProblem(),
+      streams: () => this.#server.sessions().length,
+      onReport: () => this.#pipelineMetrics.collect(this.#pipelines.map(({ cache }) => cache)),
+    });
+  }
+
+  start(): void {
+    const { clock, random, logger } = this.#deps;
+    const server = this.#server;
+    this.#listener = new SyncListener({
+      host: this.#config.ServerHost,
+      port: syncPort(this.#config),
+      tls: syncTlsSettings(this.#config),
+      handshakeTimeoutMs: this.#settings.handshakeTimeoutMs,
+      clock,
+      random,
+      logger,
+      log: server.log,
+      metrics: this.#serverMetrics,
+      onAccepted: (transport, deadlineMs) => void server.accept(transport, deadlineMs),
+      onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
+    });
+    void this.#listener.listening.then((address) => {
+      this.#health.report();
+      this.#listening.resolve(address);
+    });
+    this.#health.report();
+    void this.#openDatastore();
+    void this.#serveAdmin();
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort(new Error("Typha stops"));
+    this.#health.report();
+    this.#listener?.close();
+    await this.#server.drain();
+    this.#server.close();
+    for (const pipeline of this.#pipelines) await pipeline.stop();
+    await this.#driver?.close();
+    await this.#admin?.close();
+    this.#adminListening.resolve(undefined);
+    this.#health.close();
+  }
+
+  #createPipeline(type: SyncerType): Pipeline {
+    const { clock, logger, newEpoch } = this.#deps;
+    const { SnapshotCacheMaxBatchSize, ResumeMaxBytes } = this.#config;
+    return new Pipeline({
+      type,
+      clock,
+      logger: logger.child({ syncer: type }),
+      metrics: this.#pipelineMetrics.cache(type),
+      epoch: newEpoch(),
+      yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
+      clients: () => this.#server.connectionCount,
+      maxBatch: Math.max(1, SnapshotCacheMaxBatchSize),
+      retainBytes: ResumeMaxBytes,
+    });
+  }
+
+  async #openDatastore(): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        const driver = await this.#deps.openDatastore((problems) => (this.#manifestProblems = problems));
+        if (signal.aborted) {
+          await driver.close();
+          return;
+        }
+        this.#driver = driver;
+        this.#datastoreProblem = undefined;
+        for (const pipeline of this.#pipelines) pipeline.start(datastoreSyncer(driver, clock, logger));
+        return;
+      } catch (error) {
+        const problem = `The datastore cannot be opened: ${messageOf(error)}`;
+        // The same every second is said once.
+        if (problem !== this.#datastoreProblem) logger.error("Cannot open the datastore, trying again", { error });
+        this.#datastoreProblem = problem;
+        await sleep(clock, RETRY_MS, signal).catch(() => {});
+      }
+    }
+  }
+
+  async #serveAdmin(): Promise<void> {
+    const { AdminHost: host, AdminPort: port } = this.#config;
+    if (port === 0) {
+      this.#adminListening.resolve(undefined);
+      return;
+    }
+    const { clock, logger } = this.#deps;
+    // Its library is loaded only where it is used.
+    const { serveAdminApi } = await import("./admin/admin-api.ts");
+    while (!this.#stopping.signal.aborted) {
+      try {
+        const admin = await serveAdminApi({
+          host: host === "" ? "0.0.0.0" : host,
+          port: port === RANDOM_PORT ? 0 : port,
+          tls: syncTlsSettings(this.#config),
+          clients: () => clientsView(this.#server, this.#pipelines),
+          caches: () => cachesView(this.#pipelines),
+          status: () => this.#statusView(),
+        });
+        if (this.#stopping.signal.aborted) {
+          await admin.close();
+          return;
+        }
+        this.#admin = admin;
+        logger.info("Serving the admin API", { ...admin.address });
+        this.#adminListening.resolve(admin.address);
+        return;
+      } catch (error) {
+        logger.error("Cannot serve the admin API, trying again", { error });
+        await sleep(clock, ADMIN_RETRY_MS, this.#stopping.signal).catch(() => {});
+      }
+    }
+  }
+
+  #serverProblem(): string | undefined {
+    if (this.#stopping.signal.aborted) return "draining: clients are sent elsewhere";
+    return this.#listener === undefined ? "not started" : this.#listener.problem();
+  }
+
+  #statusView(): StatusView {
+    const { live, ready, text } = this.#deps.health.summary();
+    const problems = [...this.#manifestProblems, ...this.#pipelines.flatMap((pipeline) => pipeline.problems())];
+    const running = this.#datastoreProblem === undefined ? "running" : "starting";
+    return {
+      name: this.#deps.serverName,
+      version: VERSION,
+      startedAt: new Date(this.#startedAtMs).toISOString(),
+      state: this.#stopping.signal.aborted ? "draining" : running,
+      live,
+      ready,
+      health: text,
+      connections: {
+        open: this.#server.connectionCount,
+        streaming: this.#server.sessions().length,
+        limit: this.#settings.maxConnections,
+      },
+      problems: problems.map(formatProblem),
+    };
+  }
+}
