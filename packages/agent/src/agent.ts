@@ -81,6 +81,7 @@ export function createAgent(options: AgentOptions): Agent {
         logger.info("Datastore status", { status });
         health.onGraphChange();
       },
+      onRunning: () => health.onGraphChange(),
       onConfig(message) {
         if (start === undefined) return;
         const loaded = loadFelixConfig(options.local, layersOf(message));

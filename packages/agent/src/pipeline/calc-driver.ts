@@ -31,6 +31,8 @@ export interface CalcDriverEvents {
   /** After each flush, with the number of messages. */
   onFlushed?(messages: number, tookMs: number): void;
   onStatus?(status: SyncStatus): void;
+  /** The graph has everything and is about to be flushed for the first time. */
+  onRunning?(): void;
   /** The graph sees other settings in the datastore. */
   onConfig(message: ConfigUpdate): void;
   onEncapsulation(message: Encapsulation): void;
@@ -167,6 +169,7 @@ export class CalcDriver implements SourceCallbacks {
     this.#input = input;
     this.#bucket = new FlushBucket(clock.monotonicMs());
     this.#bucket.onEvent(true);
+    this.#options.events.onRunning?.();
     this.#maybeFlush();
   }
 

@@ -41,7 +41,7 @@ export function datastoreSource(options: DatastoreSourceOptions, callbacks: Sour
     syncer = felixSyncer({
       driver,
       clock,
-      callbacks: untilStopped(callbacks, () => stopped),
+      callbacks,
       logger,
       onProblems: problemLog(logger),
     });
@@ -58,15 +58,6 @@ export function datastoreSource(options: DatastoreSourceOptions, callbacks: Sour
     },
     ack: () => {},
     report: () => describe(datastore, syncer, failure),
-  };
-}
-
-/** A syncer that stops deletes all it sent, for caches. The kernel must keep it: a stopping agent changes nothing. */
-function untilStopped(callbacks: SourceCallbacks, isStopped: () => boolean): SourceCallbacks {
-  return {
-    onUpdates: (updates) => (isStopped() ? undefined : callbacks.onUpdates(updates)),
-    onStatusUpdated: (status) => (isStopped() ? undefined : callbacks.onStatusUpdated(status)),
-    onSequence: (sequence) => (isStopped() ? undefined : callbacks.onSequence(sequence)),
   };
 }
 
