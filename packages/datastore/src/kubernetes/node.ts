@@ -14,6 +14,9 @@ import type { Converted } from "./network-policy.ts";
 
 const PREFIX = "projectcalico.org/";
 
+/** A Curve25519 public key in base64: 32 bytes. */
+export const WIREGUARD_KEY: RegExp = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
+
 export interface NodeConversionOptions {
   /** Tunnel addresses come from the node's pod CIDR where no annotation names one. */
   readonly usePodCIDR: boolean;
@@ -31,8 +34,8 @@ export function convertKubernetesNode(
   const podAddress = usePodCIDR ? firstPodAddress(podCIDRs) : undefined;
   const ipv4Address = read("IPv4Address", familyCidr(4));
   const ipv6Address = read("IPv6Address", familyCidr(6));
-  const publicKey = read("WireguardPublicKey", anyText);
-  const publicKeyV6 = read("WireguardPublicKeyV6", anyText);
+  const publicKey = read("WireguardPublicKey", wireguardKey);
+  const publicKeyV6 = read("WireguardPublicKeyV6", wireguardKey);
   const bgp = defined<NodeBgpSpec>({
     ipv4Address,
     ipv6Address,
@@ -82,6 +85,8 @@ export function convertKubernetesNode(
 type Read = (text: string) => string | undefined;
 
 const anyText: Read = (text) => text;
+
+const wireguardKey: Read = (text) => (WIREGUARD_KEY.test(text) ? text : undefined);
 
 /** A CIDR or address of a family, as given: the length says how big the host's network is. */
 function familyCidr(family: 4 | 6): Read {

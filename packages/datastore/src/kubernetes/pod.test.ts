@@ -30,6 +30,12 @@ function specOf(parts: PodParts): WorkloadEndpointSpec {
   return resource.spec;
 }
 
+function labelsOf(parts: PodParts): ReadonlyMap<string, string> {
+  const value = v1Of(parts);
+  assert.ok(value);
+  return value["labels"] as ReadonlyMap<string, string>;
+}
+
 /** The v1 value, or undefined where there is no endpoint. */
 function v1Of(parts: PodParts): Record<string, unknown> | undefined {
   const { resource, issues } = convertPod(pod(parts));
@@ -196,12 +202,12 @@ test("convertPod() leaves a service account that is no label value to v1", () =>
   const parts: PodParts = { spec: { serviceAccountName }, status: POD_IP };
   const label = "projectcalico.org/serviceaccount";
   assert.equal(convertPod(pod(parts)).resource?.metadata.labels?.[label], undefined);
-  assert.equal((v1Of(parts)?.["labels"] as Map<string, string>).get(label), serviceAccountName);
+  assert.equal(labelsOf(parts).get(label), serviceAccountName);
 });
 
 test("a pod cannot give itself the labels of its profiles", () => {
   const parts: PodParts = { metadata: { labels: { "pcns.env": "prod", "pcsa.x": "y", app: "web" } }, status: POD_IP };
-  const labels = v1Of(parts)?.["labels"] as Map<string, string>;
+  const labels = labelsOf(parts);
   assert.deepEqual(
     [...labels.keys()].sort(),
     ["app", "projectcalico.org/namespace", "projectcalico.org/orchestrator", "projectcalico.org/serviceaccount"].sort(),

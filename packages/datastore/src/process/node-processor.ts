@@ -1,6 +1,7 @@
 import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
 import { type Block, isObject, type JsonObject, type Resource, type Wireguard } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
+import { WIREGUARD_KEY } from "../kubernetes/node.ts";
 import { errorAt, warningAt } from "./issue.ts";
 import { processed, type ProcessedKV, type UpdateProcessor } from "./processor.ts";
 
@@ -27,9 +28,6 @@ const HOST_CONFIG: readonly (readonly [name: string, path: readonly string[], re
   ["IPv6VXLANTunnelAddr", ["ipv6VXLANTunnelAddr"], address],
   ["VXLANTunnelMACAddrV6", ["vxlanTunnelMACAddrV6"], mac],
 ];
-
-/** A Curve25519 public key in base64: 32 bytes. */
-const WIREGUARD_KEY = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 
 /** Nodes: five host settings, the WireGuard facts, the node itself, and its pod CIDRs as blocks if asked for. */
 export function nodeProcessor({ usePodCIDR }: NodeProcessorOptions): UpdateProcessor {

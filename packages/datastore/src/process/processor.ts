@@ -1,5 +1,5 @@
 import { AssertionError, messageOf } from "@bulrush/base";
-import type { Key, Resource, Value } from "@bulrush/model";
+import { type Key, type Resource, validateV1, type Value } from "@bulrush/model";
 import type { ItemKey } from "../driver/driver.ts";
 import type { ItemIssue } from "../driver/item-issue.ts";
 
@@ -52,14 +52,31 @@ export function processed(outputs: readonly ProcessedKV[], issues: readonly Item
 
 /**
  * Runs a processor on data of any shape. Where it trips over something that no check foresaw, the item counts as one
- * that cannot be converted.
+ * that cannot be converted. What goes out is valid: another value is undefined, and its faults are named.
  */
 export function processSafely(processor: UpdateProcessor, input: ProcessorInput): Processed {
+  let result: Processed;
   try {
-    return processor.process(input);
+    result = processor.process(input);
   } catch (error) {
     if (error instanceof AssertionError) throw error;
     const issue: ItemIssue = { severity: "error", field: "", message: `Cannot be converted: ${messageOf(error)}` };
-    return processor.process({ ...input, value: undefined, issues: [...(input.issues ?? []), issue] });
+    result = processor.process({ ...input, value: undefined, issues: [...(input.issues ?? []), issue] });
   }
+  return withoutInvalid(result);
+}
+
+function withoutInvalid(result: Processed): Processed {
+  const issues: ItemIssue[] = [];
+  const outputs = result.outputs.map((output) => {
+    const { key, value } = output;
+    // The policy processor has asked itself.
+    if (value === undefined || key.type === "Policy") return output;
+    const found = validateV1(key, value);
+    if (found.length === 0) return output;
+    for (const { path, message } of found)
+      issues.push({ severity: "error", field: "", message: `${key.type}${path === "" ? "" : ` ${path}`}: ${message}` });
+    return { key, value: undefined };
+  });
+  return issues.length === 0 ? result : { ...result, outputs, issues: [...result.issues, ...issues] };
 }

@@ -96,14 +96,14 @@ export const rule: Check = (value, path, issues) => {
 const types = list(oneOf("Ingress", "Egress"));
 
 const namespacedFields: Readonly<Record<string, Check>> = {
-  tier: text(),
+  tier: text((value) => /^[A-Za-z0-9_.-]{0,128}$/.test(value), "the name of a tier"),
   order: number,
   selector: selector(),
   serviceAccountSelector: selector(),
   types,
   ingress: list(rule),
   egress: list(rule),
-  performanceHints: list(text()),
+  performanceHints: list(oneOf("AssumeNeededOnEveryNode")),
 };
 
 const globalFields: Readonly<Record<string, Check>> = {

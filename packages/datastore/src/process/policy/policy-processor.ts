@@ -1,7 +1,16 @@
-import { type Policy, POLICY_KINDS, type PolicyKey, type PolicyKind, type Resource } from "@bulrush/model";
+import {
+  closedPolicyForm,
+  type Policy,
+  POLICY_KINDS,
+  type PolicyKey,
+  type PolicyKind,
+  type Resource,
+  validateV1,
+} from "@bulrush/model";
 import type { ItemIssue } from "../../driver/item-issue.ts";
 import { convertKubernetesPolicy } from "../../kubernetes/network-policy.ts";
-import { type Issue, formatPath, issuesOf } from "../check.ts";
+import { type Issue, issuesOf } from "../check.ts";
+import { errorAt, specErrors } from "../issue.ts";
 import { type Processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "../processor.ts";
 import { type CheckedPolicyKind, POLICY_SPEC_CHECKS } from "./check-policy.ts";
 import { closePolicy, type ReadPolicy } from "./close-policy.ts";
@@ -42,10 +51,15 @@ function processPolicy(kind: PolicyKind, { item, value, issues = [] }: Processor
   const own = resource === undefined ? [WHOLE] : issuesOf(POLICY_SPEC_CHECKS[SPEC_OF[kind]], spec, []);
   const read = closePolicy(spec, own);
   if (POLICY_KINDS[kind].staged && read.spec.stagedAction === "Delete") return gone(key);
+  const policy = convertPolicy(read, kind, item.namespace);
+  // The rules of v1 have the last word: what the checks of the spec do not know of is closed there.
+  const late = validateV1(key, policy);
+  const lateIssues = late.map(({ path, message }) => errorAt("spec", `${path}: ${message}`));
   return {
-    outputs: [{ key, value: convertPolicy(read, kind, item.namespace) }],
-    issues: resource === undefined ? found : [...found, ...own.map(issueOfSpec)],
-    isClosedForm: own.length > 0 || (kind !== "KubernetesClusterNetworkPolicy" && found.some(isError)),
+    outputs: [{ key, value: late.length === 0 ? policy : closedPolicyForm(key, policy) }],
+    issues: resource === undefined ? found : [...found, ...specErrors(own), ...lateIssues],
+    isClosedForm:
+      own.length > 0 || late.length > 0 || (kind !== "KubernetesClusterNetworkPolicy" && found.some(isError)),
   };
 }
 
@@ -57,10 +71,6 @@ function gone(key: PolicyKey, issues: readonly ItemIssue[] = []): Processed {
 
 function isError(issue: ItemIssue): boolean {
   return issue.severity === "error";
-}
-
-function issueOfSpec(issue: Issue): ItemIssue {
-  return { severity: "error", field: formatPath(["spec", ...issue.path]), message: issue.message };
 }
 
 function convertPolicy({ spec, ingress, egress }: ReadPolicy, kind: PolicyKind, namespace: string): Policy {

@@ -1,0 +1,419 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatKey, plainValue, type Resource } from "@bulrush/model";
+import type { DatastoreKind } from "../driver/kind.ts";
+import { type Processed, processSafely, type UpdateProcessor } from "./processor.ts";
+import { processorOf } from "./table.ts";
+
+interface Stored {
+  readonly spec?: unknown;
+  readonly status?: unknown;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly namespace?: string;
+  readonly revision?: string;
+}
+
+function processor(kind: DatastoreKind, usePodCIDR = false): UpdateProcessor {
+  return processorOf(kind, { usePodCIDR, nodeName: "" });
+}
+
+/** `state` undefined: deleted. */
+function run(on: UpdateProcessor, kind: DatastoreKind, name: string, state: Stored | undefined): Processed {
+  const { namespace = "", revision = "1", labels, annotations, spec, status } = state ?? {};
+  const metadata = { name, ...(labels && { labels }), ...(annotations && { annotations }) };
+  const value: Resource = { apiVersion: "projectcalico.org/v3", kind, metadata, spec, status };
+  return processSafely(on, {
+    item: { kind, namespace, name },
+    value: state === undefined ? undefined : value,
+    revision,
+  });
+}
+
+/** Path to value; undefined values stay. */
+function kvs(result: Processed): Record<string, unknown> {
+  return Object.fromEntries(
+    result.outputs.map(({ key, value }) => [formatKey(key), value === undefined ? undefined : plainValue(value)]),
+  );
+}
+
+function convert(kind: DatastoreKind, name: string, state: Stored): Record<string, unknown> {
+  return kvs(run(processor(kind), kind, name, state));
+}
+
+test("Tier: order and default action", () => {
+  const path = "/calico/v1/policy/tier/t/metadata";
+  const of = (spec: unknown): unknown => convert("Tier", "t", { spec })[path];
+  assert.deepEqual(of({ order: 3, defaultAction: "Pass" }), { order: 3, defaultAction: "Pass" });
+  assert.deepEqual(of({ order: 3 }), { order: 3, defaultAction: "Deny" });
+  assert.deepEqual(of({}), { defaultAction: "Deny" });
+});
+
+test("Tier: what is unreadable denies and comes last", () => {
+  const result = run(processor("Tier"), "Tier", "t", { spec: { order: "first", defaultAction: "Accept" } });
+  assert.ok(result.isClosedForm);
+  assert.deepEqual(kvs(result), { "/calico/v1/policy/tier/t/metadata": { defaultAction: "Deny" } });
+  assert.deepEqual(
+    result.issues.map((issue) => issue.field),
+    ["spec.order", "spec.defaultAction"],
+  );
+});
+
+test("Profile: rules, labels and the resource; no labels, no key", () => {
+  const spec = { ingress: [{ action: "Allow" }], labelsToApply: { b: "2", a: "1" } };
+  const out = convert("Profile", "a/b", { spec });
+  assert.deepEqual(out["/calico/v1/policy/profile/a%2fb/rules"], {
+    inbound_rules: [{ action: "allow" }],
+    outbound_rules: [],
+  });
+  assert.deepEqual(out["/calico/v1/policy/profile/a%2fb/labels"], { a: "1", b: "2" });
+  assert.deepEqual((out["/calico/resources/v3/projectcalico.org/profiles/a/b"] as Resource).spec, spec);
+  const bare = convert("Profile", "p", { spec: {} });
+  assert.deepEqual(bare["/calico/v1/policy/profile/p/rules"], { inbound_rules: [], outbound_rules: [] });
+  assert.equal(bare["/calico/v1/policy/profile/p/labels"], undefined);
+});
+
+test("Profile: one that cannot be read is gone, which lets nothing through", () => {
+  const result = run(processor("Profile"), "Profile", "p", { spec: { ingress: [{ action: "Allow", nets: ["x"] }] } });
+  assert.equal(result.issues.length, 1);
+  assert.deepEqual(Object.values(kvs(result)), [undefined, undefined, undefined]);
+});
+
+test("NetworkSet: masked nets, namespace label and profile; bad nets are left out", () => {
+  const result = run(processor("NetworkSet"), "NetworkSet", "s", {
+    namespace: "ns",
+    labels: { a: "b" },
+    spec: { nets: ["10.2402.0.0/16", "1.2.3.4/24", "::1"] },
+  });
+  assert.deepEqual(kvs(result), {
+    "/calico/v1/netset/ns%2fs": {
+      nets: ["1.2.3.0/24", "::1/128"],
+      labels: { a: "b", "projectcalico.org/namespace": "ns" },
+      profile_ids: ["kns.ns"],
+    },
+  });
+  assert.deepEqual(
+    result.issues.map(({ severity, field }) => [severity, field]),
+    [["warning", "spec.nets[0]"]],
+  );
+});
+
+test("GlobalNetworkSet: nets and labels", () => {
+  const out = convert("GlobalNetworkSet", "s", { labels: { a: "b" }, spec: { nets: ["10.0.0.0/8"] } });
+  assert.deepEqual(out, { "/calico/v1/netset/s": { nets: ["10.0.0.0/8"], labels: { a: "b" } } });
+});
+
+test("IPPool: every field", () => {
+  const spec = { cidr: "10.0.0.1/16", ipipMode: "CrossSubnet", vxlanMode: "Never", natOutgoing: true, disabled: true };
+  assert.deepEqual(convert("IPPool", "p", { spec }), {
+    "/calico/v1/ipam/v4/pool/10.0.0.0-16": {
+      cidr: "10.0.0.0/16",
+      ipip: "tunl0",
+      ipip_mode: "cross-subnet",
+      vxlan_mode: "",
+      masquerade: true,
+      ipam: false,
+      disabled: true,
+      disableBGPExport: false,
+      assignment_mode: "Automatic",
+      allowed_uses: [],
+    },
+  });
+  const [v6] = Object.values(convert("IPPool", "p", { spec: { cidr: "fd00::/48", vxlanMode: "Always" } }));
+  assert.deepEqual([(v6 as { ipip: string }).ipip, (v6 as { vxlan_mode: string }).vxlan_mode], ["", "always"]);
+});
+
+/** The names of the pools that were sent for each step; null for a delete. */
+function poolSteps(steps: readonly (readonly [name: string, cidr: string | undefined])[]): unknown[] {
+  const on = processor("IPPool");
+  return steps.flatMap(([name, cidr]) => {
+    const state = cidr === undefined ? undefined : { spec: { cidr, allowedUses: [] }, revision: `r-${name}` };
+    return run(on, "IPPool", name, state).outputs.map(({ value, origin }) =>
+      value === undefined ? null : origin?.name,
+    );
+  });
+}
+
+test("IPPool: of two with one CIDR the lower name counts", () => {
+  const C = "10.0.0.0/16";
+  assert.deepEqual(
+    poolSteps([
+      ["b", C],
+      ["a", C],
+      ["a", undefined],
+    ]),
+    ["b", "a", "b"],
+  );
+  assert.deepEqual(
+    poolSteps([
+      ["a", C],
+      ["b", C],
+    ]),
+    ["a"],
+  );
+  assert.deepEqual(
+    poolSteps([
+      ["a", C],
+      ["b", C],
+      ["b", undefined],
+      ["a", undefined],
+    ]),
+    ["a", null],
+  );
+  assert.deepEqual(
+    poolSteps([
+      ["a", C],
+      ["a", "10.1.0.0/16"],
+    ]),
+    ["a", null, "a"],
+  );
+  assert.deepEqual(
+    poolSteps([
+      ["a", C],
+      ["b", C],
+      ["a", "bad"],
+    ]),
+    ["a", "b"],
+  );
+});
+
+for (const kind of ["IPPool", "HostEndpoint"] as const) {
+  test(`${kind}: a delete of what is not known any more is an error and sends nothing`, () => {
+    const on = processor(kind);
+    run(on, kind, "a", { spec: { cidr: "10.0.0.0/16", node: "n", interfaceName: "eth0" } });
+    on.onSyncerStarting();
+    const { outputs, issues } = run(on, kind, "a", undefined);
+    assert.deepEqual([outputs, issues.map((issue) => issue.severity)], [[], ["error"]]);
+  });
+}
+
+test("HostEndpoint: addresses by family, all ports, DSCP", () => {
+  const result = run(processor("HostEndpoint"), "HostEndpoint", "eth", {
+    labels: { a: "b" },
+    annotations: { "qos.projectcalico.org/dscp": "EF" },
+    spec: {
+      node: "node-1",
+      interfaceName: "*",
+      expectedIPs: ["10.0.0.1", "fd00::1", "nope"],
+      profiles: ["p"],
+      ports: [{ name: "ssh", protocol: "TCP", port: 22 }],
+    },
+  });
+  assert.deepEqual(kvs(result), {
+    "/calico/v1/host/node-1/endpoint/eth": {
+      name: "*",
+      expected_ipv4_addrs: ["10.0.0.1"],
+      expected_ipv6_addrs: ["fd00::1"],
+      labels: { a: "b" },
+      profile_ids: ["p"],
+      ports: [{ name: "ssh", protocol: "tcp", port: 22 }],
+      qosControls: { dscp: 46 },
+    },
+  });
+  assert.deepEqual(
+    result.issues.map((issue) => issue.field),
+    ["spec.expectedIPs[2]"],
+  );
+});
+
+const NODE_SPEC = {
+  bgp: { ipv4IPIPTunnelAddr: "10.0.0.1", ipv4Address: "1.2.3.4/24" },
+  ipv4VXLANTunnelAddr: "10.0.0.2",
+  vxlanTunnelMACAddr: "66:00:00:00:00:01",
+  ipv6VXLANTunnelAddr: "fd00::2",
+  vxlanTunnelMACAddrV6: "66:00:00:00:00:02",
+  wireguard: { interfaceIPv4Address: "10.0.0.3" },
+};
+const PUBLIC_KEY = "jlkVyQYooZYzI2wFfNhSZez5eWh44yfq1wKVjLvSXgY=";
+
+test("Node: five host settings, WireGuard, and the node", () => {
+  const out = convert("Node", "n", { spec: NODE_SPEC, status: { wireguardPublicKey: PUBLIC_KEY } });
+  assert.deepEqual((out["/calico/resources/v3/projectcalico.org/nodes/n"] as Resource).spec, NODE_SPEC);
+  delete out["/calico/resources/v3/projectcalico.org/nodes/n"];
+  assert.deepEqual(out, {
+    "/calico/v1/host/n/config/IpInIpTunnelAddr": "10.0.0.1",
+    "/calico/v1/host/n/config/IPv4VXLANTunnelAddr": "10.0.0.2",
+    "/calico/v1/host/n/config/VXLANTunnelMACAddr": "66:00:00:00:00:01",
+    "/calico/v1/host/n/config/IPv6VXLANTunnelAddr": "fd00::2",
+    "/calico/v1/host/n/config/VXLANTunnelMACAddrV6": "66:00:00:00:00:02",
+    "/calico/v1/host/n/wireguard": { interfaceIPv4Addr: "10.0.0.3", publicKey: PUBLIC_KEY },
+  });
+});
+
+test("Node: an unusable tunnel address or key is left out, and with it the node, which is not valid", () => {
+  const spec = { ...NODE_SPEC, ipv4VXLANTunnelAddr: "10.0.0.2/24" };
+  const result = run(processor("Node"), "Node", "n", { spec, status: { wireguardPublicKey: "short" } });
+  const out = kvs(result);
+  assert.equal(out["/calico/v1/host/n/config/IPv4VXLANTunnelAddr"], undefined);
+  assert.equal(out["/calico/v1/host/n/config/IpInIpTunnelAddr"], "10.0.0.1");
+  assert.deepEqual(out["/calico/v1/host/n/wireguard"], { interfaceIPv4Addr: "10.0.0.3" });
+  assert.equal(out["/calico/resources/v3/projectcalico.org/nodes/n"], undefined);
+  assert.deepEqual(
+    result.issues.slice(0, 2).map((issue) => issue.field),
+    ["spec.ipv4VXLANTunnelAddr", "status.wireguardPublicKey"],
+  );
+});
+
+test("Node: a delete takes all of it away", () => {
+  const out = kvs(run(processor("Node"), "Node", "n", undefined));
+  assert.equal(Object.keys(out).length, 7);
+  assert.ok(Object.values(out).every((value) => value === undefined));
+});
+
+test("Node: pod CIDRs become blocks, and what vanished is deleted, also after a resync", () => {
+  const on = processor("Node", true);
+  const blocks = (cidrs: readonly string[] | undefined): unknown => {
+    const result = run(on, "Node", "n", cidrs === undefined ? undefined : { spec: {}, status: { podCIDRs: cidrs } });
+    const found = result.outputs.filter(({ key }) => key.type === "Block");
+    return found.map(({ key, value }) => [formatKey(key).split("/").at(-1), value !== undefined]);
+  };
+  assert.deepEqual(blocks(["10.1.0.0/24", "10.2.0.0/24"]), [
+    ["10.1.0.0-24", true],
+    ["10.2.0.0-24", true],
+  ]);
+  on.onSyncerStarting();
+  assert.deepEqual(blocks(["10.2.0.0/24"]), [
+    ["10.1.0.0-24", false],
+    ["10.2.0.0-24", true],
+  ]);
+  assert.deepEqual(blocks(undefined), [["10.2.0.0-24", false]]);
+});
+
+const DURATIONS: readonly (readonly [field: string, value: unknown, path: string, want: string | undefined])[] = [
+  ["iptablesRefreshInterval", "12.345s", "IptablesRefreshInterval", "12.345"],
+  ["reportingInterval", "0s", "ReportingIntervalSecs", "0"],
+  ["netlinkTimeout", "100ms", "NetlinkTimeoutSecs", "0.1"],
+  ["iptablesLockProbeInterval", "54.321ms", "IptablesLockProbeIntervalMillis", "54.321"],
+  ["routeRefreshInterval", "1m30s", "RouteRefreshInterval", "90"],
+  ["ipipEnabled", true, "IpInIpEnabled", "true"],
+  ["ipipMTU", 1480, "IpInIpMtu", "1480"],
+  ["ipv6Support", false, "Ipv6Support", "false"],
+  ["bpfEnabled", true, "BPFEnabled", "true"],
+  ["vxlanVNI", 4096, "VXLANVNI", "4096"],
+  ["nftablesMode", "Enabled", "NFTablesMode", "Enabled"],
+  ["natPortRange", "32768:65535", "NATPortRange", "32768:65535"],
+  ["logSeverityScreen", "", "LogSeverityScreen", undefined],
+  ["externalNodesList", ["1.1.1.1", "2.2.2.0/24"], "ExternalNodesCIDRList", "1.1.1.1,2.2.2.0/24"],
+  ["kubeNodePortRanges", ["30000:32767", 80], "KubeNodePortRanges", "30000:32767,80"],
+  ["failsafeInboundHostPorts", [], "FailsafeInboundHostPorts", "none"],
+  [
+    "failsafeInboundHostPorts",
+    [
+      { protocol: "TCP", port: 1234, net: "0.0.0.0/0" },
+      { protocol: "UDP", port: 22, net: "0.0.0.0/0" },
+    ],
+    "FailsafeInboundHostPorts",
+    "tcp:0.0.0.0/0:1234,udp:0.0.0.0/0:22",
+  ],
+  [
+    "failsafeOutboundHostPorts",
+    [
+      { protocol: "tcp", port: 1 },
+      { protocol: "udp", port: 53, net: "fd00::/8" },
+    ],
+    "FailsafeOutboundHostPorts",
+    "tcp:1,udp:[fd00::/8]:53",
+  ],
+  ["failsafeInboundHostPorts", [{ protocol: "tcp", port: 1, net: "nope" }], "FailsafeInboundHostPorts", undefined],
+  ["routeTableRange", { min: 1, max: 250 }, "RouteTableRange", "1-250"],
+  [
+    "routeTableRanges",
+    [
+      { min: 43, max: 211 },
+      { min: 300, max: 301 },
+    ],
+    "RouteTableRanges",
+    "43-211,300-301",
+  ],
+  [
+    "healthTimeoutOverrides",
+    [
+      { name: "A", timeout: "20s" },
+      { name: "B", timeout: "1m0s" },
+    ],
+    "HealthTimeoutOverrides",
+    "A=20s,B=1m0s",
+  ],
+  ["healthTimeoutOverrides", [], "HealthTimeoutOverrides", undefined],
+  [
+    "bpfConntrackTimeouts",
+    { creationGracePeriod: "10s", tcpFinsSeen: "30s" },
+    "BPFConntrackTimeouts",
+    "CreationGracePeriod=10s,TCPFinsSeen=30s",
+  ],
+  ["someMap", { b: "2", a: "1" }, "SomeMap", "a=1,b=2,"],
+];
+
+for (const [field, value, name, want] of DURATIONS) {
+  test(`FelixConfiguration: ${field} ${JSON.stringify(value)} is ${name}=${String(want)}`, () => {
+    const out = convert("FelixConfiguration", "default", { spec: { [field]: value } });
+    assert.deepEqual(out, { [`/calico/v1/config/${name}`]: want });
+    const ofHost = convert("FelixConfiguration", "node.h1", { spec: { [field]: value } });
+    assert.deepEqual(ofHost, { [`/calico/v1/host/h1/config/${name}`]: want });
+  });
+}
+
+test("FelixConfiguration: annotations override, add, and are taken back; so are fields", () => {
+  const on = processor("FelixConfiguration");
+  const X = "/calico/v1/config/X";
+  const log = "/calico/v1/config/LogSeverityScreen";
+  const step = (state: Stored | undefined): unknown => kvs(run(on, "FelixConfiguration", "default", state));
+  const annotations = { "config.projectcalico.org/X": "1", "config.projectcalico.org/LogSeverityScreen": "Debug" };
+  assert.deepEqual(step({ spec: { logSeverityScreen: "Info" }, annotations }), { [X]: "1", [log]: "Debug" });
+  assert.deepEqual(step({ spec: { logSeverityScreen: "Info" } }), { [X]: undefined, [log]: "Info" });
+  assert.deepEqual(step({ spec: {} }), { [log]: undefined });
+  assert.deepEqual(step(undefined), {});
+});
+
+test("FelixConfiguration: one for some nodes travels as it is", () => {
+  const spec = { nodeSelector: "has(x)", bpfEnabled: true };
+  const out = convert("FelixConfiguration", "rack-1", { spec });
+  const path = "/calico/resources/v3/projectcalico.org/felixconfigurations/rack-1";
+  assert.deepEqual(Object.keys(out), [path]);
+  assert.deepEqual((out[path] as Resource).spec, spec);
+});
+
+const CLUSTER = {
+  clusterGUID: "g",
+  clusterType: "k8s",
+  calicoVersion: "v3.32.0",
+  variant: "Calico",
+  datastoreReady: true,
+};
+
+test("ClusterInformation: five keys, four for a host", () => {
+  assert.deepEqual(convert("ClusterInformation", "default", { spec: CLUSTER }), {
+    "/calico/v1/config/ClusterGUID": "g",
+    "/calico/v1/config/ClusterType": "k8s",
+    "/calico/v1/config/CalicoVersion": "v3.32.0",
+    "/calico/v1/config/Variant": "Calico",
+    "/calico/v1/Ready": true,
+  });
+  assert.equal(Object.keys(convert("ClusterInformation", "node.x", { spec: CLUSTER })).length, 4);
+  assert.equal(
+    convert("ClusterInformation", "default", { spec: { datastoreReady: false } })["/calico/v1/Ready"],
+    false,
+  );
+});
+
+test("WorkloadEndpoint: something of a shape that no check foresaw is an error, not a throw", () => {
+  const result = run(processor("WorkloadEndpoint"), "WorkloadEndpoint", "n-k8s-p-eth0", {
+    namespace: "ns",
+    spec: { ipNetworks: "10.0.0.1" },
+  });
+  assert.deepEqual(kvs(result), { "/calico/v1/host/n/workload/k8s/ns%2fp/endpoint/eth0": undefined });
+  assert.equal(result.issues[0]?.severity, "error");
+});
+
+test("raw kinds travel as they are, under their own kind", () => {
+  const service = convert("KubernetesService", "s", { namespace: "ns", spec: { clusterIP: "10.0.0.1" } });
+  assert.deepEqual(Object.keys(service), ["/calico/resources/v3/projectcalico.org/kubernetesservices/ns/s"]);
+  const peer = convert("BGPPeer", "p", { spec: { peerIP: "10.0.0.1", asNumber: 64512 } });
+  assert.deepEqual(Object.keys(peer), ["/calico/resources/v3/projectcalico.org/bgppeers/p"]);
+});
+
+test("IPAMBlock: keyed by the CIDR in its name", () => {
+  const spec = { cidr: "10.0.128.0/17", allocations: [], unallocated: [], attributes: [], affinity: "host:n" };
+  const out = convert("IPAMBlock", "10-0-128-0-17", { spec });
+  assert.deepEqual(out, { "/calico/ipam/v2/assignment/ipv4/block/10.0.128.0-17": spec });
+});
