@@ -114,6 +114,10 @@ class WiredTypha implements Typha {
       logger,
       metrics: this.#serverMetrics,
     });
+    metrics.gaugeFrom(
+      { name: "bulrush_typha_certificate_expiry_timestamp_seconds", help: "End of the server certificate; 0: no TLS" },
+      () => (this.#listener?.certificateExpiresAtMs() ?? 0) / 1000,
+    );
     this.#health = new TyphaHealth({
       health,
       clock,

@@ -23,7 +23,7 @@ export function loadTyphaConfig(sources: ConfigSources): LoadedConfig<TyphaConfi
 }
 
 /** The rules over several settings. Each string is an error that names the settings. */
-export function typhaRules(config: TyphaConfig): readonly string[] {
+function typhaRules(config: TyphaConfig): readonly string[] {
   const files: readonly (readonly [string, string])[] = [
     ["ServerKeyFile", config.ServerKeyFile],
     ["ServerCertFile", config.ServerCertFile],

@@ -73,7 +73,7 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
   EarlyLogSeverityScreen: {
     type: oneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const),
     default: "",
-    doc: "Least severity on standard output until the settings are read. Unset: LogSeverityScreen, else ERROR.",
+    doc: "Least severity on standard output until the settings are read. Unset: LogSeverityScreen.",
   },
   DebugDisableLogDropping: {
     type: bool(),

@@ -9,7 +9,7 @@ import {
 import type { LogSeverity, TyphaConfig } from "../config/typha-config.ts";
 
 /** What stands in each log line as the program. */
-export const PROGRAM = "bulrush-typha";
+const PROGRAM = "bulrush-typha";
 
 const LEVELS: Readonly<Record<Exclude<LogSeverity, "">, LogLevel>> = {
   DEBUG: "debug",
@@ -20,8 +20,8 @@ const LEVELS: Readonly<Record<Exclude<LogSeverity, "">, LogLevel>> = {
 };
 
 /** The log until the settings are read: standard output. */
-export function openEarlyLog(config: TyphaConfig | undefined): RootLogger {
-  const severity = config?.EarlyLogSeverityScreen || config?.LogSeverityScreen || "ERROR";
+export function openEarlyLog(config: TyphaConfig): RootLogger {
+  const severity = config.EarlyLogSeverityScreen || config.LogSeverityScreen || "ERROR";
   return createLogger({ program: PROGRAM, outputs: [{ to: "stdout", level: LEVELS[severity] }] });
 }
 

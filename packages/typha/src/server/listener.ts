@@ -31,17 +31,6 @@ export interface ListenerOptions {
   readonly onRefused: (transport: Transport, reason: string) => void;
 }
 
-export interface Listener {
-  /** Resolves at the first successful listen. Never rejects. */
-  readonly listening: Promise<AddressInfo>;
-  /** Why nobody can connect at the moment, in words; undefined when all is well. */
-  problem(): string | undefined;
-  /** End of the server certificate's life, Unix ms; undefined without TLS. */
-  certificateExpiresAtMs(): number | undefined;
-  /** Takes nobody new. Open connections stay. */
-  close(): void;
-}
-
 /** A connection between accept and upgrade. */
 interface Handshake {
   readonly deadlineMs: number;
@@ -62,7 +51,8 @@ interface Handshake {
  *
  * Invariant: `#handshakes` has an entry for each connection that is not handed over yet, by its peer's name.
  */
-export class SyncListener implements Listener {
+export class SyncListener {
+  /** Resolves at the first successful listen. Never rejects. */
   readonly listening: Promise<AddressInfo>;
   readonly #options: ListenerOptions;
   readonly #upgrader: WebsocketUpgrader = createWebsocketUpgrader();
@@ -84,14 +74,17 @@ export class SyncListener implements Listener {
     this.#start();
   }
 
+  /** Why nobody can connect at the moment, in words; undefined when all is well. */
   problem(): string | undefined {
     return this.#problem;
   }
 
+  /** End of the server certificate's life, Unix ms; undefined without TLS. */
   certificateExpiresAtMs(): number | undefined {
     return this.#material?.expiresAtMs;
   }
 
+  /** Takes nobody new. Open connections stay. */
   close(): void {
     this.#closed = true;
     this.#cancelRetry();

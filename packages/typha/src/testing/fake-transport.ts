@@ -98,7 +98,7 @@ export class FakeTransport implements Transport {
 }
 
 /** Reads a row of unmasked websocket frames (RFC 6455 section 5.2). */
-export function splitFrames(bytes: Buffer): ServerMessage[] {
+function splitFrames(bytes: Buffer): ServerMessage[] {
   const messages: ServerMessage[] = [];
   for (let at = 0; at < bytes.length; ) {
     const short = bytes.readUInt8(at + 1);
@@ -112,7 +112,7 @@ export function splitFrames(bytes: Buffer): ServerMessage[] {
 }
 
 /** A message in a line, without what changes from run to run. */
-export function formatReceived(message: ServerMessage): string {
+function formatReceived(message: ServerMessage): string {
   switch (message.type) {
     case "welcome":
       return `welcome ${message.resume} from ${message.sequence}, epoch ${message.epoch}, ${message.syncer}`;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 
 /** One step of a transcript: what was asked, and what was answered. */
-export interface TranscriptStep {
+interface TranscriptStep {
   /** Comments and blank lines before the command, kept as they are. */
   readonly prose: string;
   /** First word of the command. */
