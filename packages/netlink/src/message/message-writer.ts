@@ -12,6 +12,8 @@ import { align4, NLA_F_NESTED, NLMSG_HEADER_BYTES } from "./header.ts";
  *       const mark = nest(type)   ... attributes ... endNest(mark)
  *     endMessage()
  *
+ * The place is always taken before `#view` is looked at: taking it may replace the buffer.
+ *
  * Invariant: between calls, `length` is a multiple of four wherever an attribute or a message may begin.
  */
 export class MessageWriter {
@@ -72,23 +74,28 @@ export class MessageWriter {
   }
 
   u8(value: number): void {
-    this.#view.setUint8(this.#take(1), value);
+    const at = this.#take(1);
+    this.#view.setUint8(at, value);
   }
 
   u16(value: number): void {
-    this.#view.setUint16(this.#take(2), value, true);
+    const at = this.#take(2);
+    this.#view.setUint16(at, value, true);
   }
 
   u16be(value: number): void {
-    this.#view.setUint16(this.#take(2), value, false);
+    const at = this.#take(2);
+    this.#view.setUint16(at, value, false);
   }
 
   u32(value: number): void {
-    this.#view.setUint32(this.#take(4), value, true);
+    const at = this.#take(4);
+    this.#view.setUint32(at, value, true);
   }
 
   u32be(value: number): void {
-    this.#view.setUint32(this.#take(4), value, false);
+    const at = this.#take(4);
+    this.#view.setUint32(at, value, false);
   }
 
   raw(bytes: Uint8Array): void {
@@ -101,30 +108,36 @@ export class MessageWriter {
   }
 
   attrU8(type: number, value: number): void {
-    this.#view.setUint8(this.#attribute(type, 1), value);
+    const at = this.#attribute(type, 1);
+    this.#view.setUint8(at, value);
     this.#pad();
   }
 
   attrU16(type: number, value: number): void {
-    this.#view.setUint16(this.#attribute(type, 2), value, true);
+    const at = this.#attribute(type, 2);
+    this.#view.setUint16(at, value, true);
     this.#pad();
   }
 
   attrU16be(type: number, value: number): void {
-    this.#view.setUint16(this.#attribute(type, 2), value, false);
+    const at = this.#attribute(type, 2);
+    this.#view.setUint16(at, value, false);
     this.#pad();
   }
 
   attrU32(type: number, value: number): void {
-    this.#view.setUint32(this.#attribute(type, 4), value, true);
+    const at = this.#attribute(type, 4);
+    this.#view.setUint32(at, value, true);
   }
 
   attrU32be(type: number, value: number): void {
-    this.#view.setUint32(this.#attribute(type, 4), value, false);
+    const at = this.#attribute(type, 4);
+    this.#view.setUint32(at, value, false);
   }
 
   attrU64be(type: number, value: bigint | number): void {
-    this.#view.setBigUint64(this.#attribute(type, 8), BigInt(value), false);
+    const at = this.#attribute(type, 8);
+    this.#view.setBigUint64(at, BigInt(value), false);
   }
 
   attrBytes(type: number, bytes: Uint8Array): void {
@@ -181,7 +194,9 @@ export class MessageWriter {
 
   #pad(): void {
     const padding = align4(this.#length) - this.#length;
-    if (padding > 0) this.#bytes.fill(0, this.#take(padding), this.#length);
+    if (padding === 0) return;
+    const at = this.#take(padding);
+    this.#bytes.fill(0, at, this.#length);
   }
 
   #take(count: number): number {
