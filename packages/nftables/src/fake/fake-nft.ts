@@ -21,8 +21,8 @@ export interface FakeNftOptions {
 
 /**
  * nf_tables in memory, held to the same tests as the kernel's: references, overlaps, verdict clashes, generations, all
- * or nothing. What it does not know: hooks run no packets, counters stay zero, loops of chains are found only where
- * they would start at the table's base chains, expressions are not checked against hooks.
+ * or nothing. What it does not know: it runs no packets, counters stay zero, chains that lead in circles (EMLINK) and
+ * statements at the wrong hook (EOPNOTSUPP) are not found.
  *
  * Besides, for tests: a count of calls, errors to be thrown by the next ones, and edits behind the program's back.
  */
