@@ -169,7 +169,11 @@ export class SnapshotCache {
       const last = i + this.#maxBatch >= changes.length;
       this.#appendBatch(batch, last ? status : this.#head.status, input, crumbs);
     }
-    if (status !== this.#head.status) this.#append(this.#statusFrame(status), [], status, input, crumbs);
+    if (status !== this.#head.status) {
+      // A delta without KVs moves the readers' place, so that only deltas do.
+      const frame = Buffer.concat([this.#deltaFrame([], input), this.#statusFrame(status)]);
+      this.#append(frame, [], status, input, crumbs);
+    }
     if (crumbs.length > 0) for (const listener of this.#listeners) listener(this.#head);
     return { crumbs, skipped };
   }

@@ -31,7 +31,7 @@ const VALUES: readonly [name: keyof TyphaConfig, text: string, value: unknown][]
 ];
 
 for (const [name, text, value] of VALUES) {
-  test(`loadTyphaConfig() reads ${name} from "${text}"`, () => {
+  test(`loadTyphaConfig() reads ${name}="${text}"`, () => {
     const loaded = load({ [`TYPHA_${name.toUpperCase()}`]: text });
     assert.deepEqual(loaded.values[name], value);
   });

@@ -49,7 +49,7 @@ test("CacheFeeder publishes at once while the server is idle", () => {
   const { feeder: it, frames, clock } = feeder();
   assert.equal(it.onUpdates([settingUpdate("a=1@1")]), undefined);
   it.onStatusUpdated("in-sync");
-  assert.deepEqual(frames(), ['delta 0 to 1: new:a="1"@1', "status in-sync at 2"]);
+  assert.deepEqual(frames(), ['delta 0 to 1: new:a="1"@1', "delta 1 to 2: no KVs\nstatus in-sync at 2"]);
   assert.equal(clock.pending, 0);
 });
 

@@ -265,7 +265,7 @@ test("SyncListener reports what keeps it from listening and goes on trying", asy
   second.close();
 });
 
-test("SyncListener names the file that TLS cannot be set up from", async () => {
+test("SyncListener names the file that spoils TLS", async () => {
   const { server } = await serve(undefined);
   const listener = new SyncListener({
     host: "127.0.0.1",

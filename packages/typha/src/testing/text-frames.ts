@@ -14,7 +14,7 @@ function formatMessage(message: ServerMessage): string {
     case "snapshot-end":
       return `snapshot-end at ${message.sequence}, ${message.count} keys`;
     case "delta":
-      return `delta ${message.fromSequence} to ${message.sequence}: ${message.kvs.map(formatKV).join(" ")}`;
+      return `delta ${message.fromSequence} to ${message.sequence}: ${message.kvs.map(formatKV).join(" ") || "no KVs"}`;
     case "status":
       return `status ${message.status} at ${message.sequence}`;
     default:
