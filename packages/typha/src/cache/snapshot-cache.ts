@@ -187,7 +187,7 @@ export class SnapshotCache {
       this.counters.snapshotsReused++;
       return this.#building;
     }
-    if (this.#latest !== undefined) {
+    if (this.#latest !== undefined && this.at(this.#latest.crumb.sequence) !== undefined) {
       this.counters.snapshotsReused++;
       return Promise.resolve(this.#latest);
     }

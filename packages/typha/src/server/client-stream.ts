@@ -170,8 +170,9 @@ export class ClientStream {
       return undefined;
     }
     const { sequence } = message;
-    const sent = this.#crumb?.sequence ?? -1;
-    if (sequence > sent) return `Sequence ${sequence} is acknowledged, but ${sent} is the last one sent`;
+    // Of this stream or of one before it: a client that comes back may be ahead of the snapshot that it is sent.
+    const newest = this.#cache.head.sequence;
+    if (sequence > newest) return `Sequence ${sequence} is acknowledged, but ${newest} is the newest`;
     if (sequence <= (this.#appliedSequence ?? -1)) return undefined;
     const first = this.#appliedSequence === undefined;
     this.#appliedSequence = sequence;
