@@ -96,8 +96,15 @@ export interface AgentRig {
   sync(updates: readonly Update[]): Promise<void>;
 }
 
-/** An agent for host "h" whose source and dataplane are the test's. */
-export function agentRig(env: Readonly<Record<string, string>> = {}): AgentRig {
+/** Makes a dataplane on the rig's clock. */
+export type StartDataplane = (
+  settings: ReadonlyMap<string, string>,
+  events: DataplaneEvents,
+  clock: ManualClock,
+) => Promise<DataplaneHandle>;
+
+/** An agent for host "h" whose source is the test's, and so is the dataplane: a fake one unless `start` makes another. */
+export function agentRig(env: Readonly<Record<string, string>> = {}, start?: StartDataplane): AgentRig {
   const local = { env: { FELIX_FELIXHOSTNAME: "h", ...env }, fileText: undefined, fileName: "felix.cfg" };
   const clock = new ManualClock();
   const health = new HealthAggregator(clock);
@@ -124,7 +131,8 @@ export function agentRig(env: Readonly<Record<string, string>> = {}): AgentRig {
         report: () => state.report,
       };
     },
-    startDataplane: ({ settings }, events) => dataplane.start(settings, events),
+    startDataplane: ({ settings }, events) =>
+      start === undefined ? dataplane.start(settings, events) : start(settings, events, clock),
     clock,
     random: () => 0.5,
     logger,

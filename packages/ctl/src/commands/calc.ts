@@ -1,4 +1,4 @@
-import { CalcGraph, type CalcMessage } from "@bulrush/calc";
+import type { CalcMessage } from "@bulrush/calc";
 import { createValidationFilter } from "@bulrush/model";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
@@ -7,6 +7,7 @@ import { usageError } from "../errors.ts";
 import { parseStreamLine } from "../input/kv-line.ts";
 import { readLines } from "../input/lines.ts";
 import { FILE_OPTION, readManifestsAloud } from "../input/manifests.ts";
+import { StreamedHost } from "../input/streamed-host.ts";
 import { outputFormat, outputOption, printItems } from "../output/format.ts";
 
 const FORMATS = ["ndjson", "json", "yaml"] as const;
@@ -63,31 +64,18 @@ interface Source {
  * error, counted, and disturbs nothing else.
  */
 async function* messages(source: Source, io: CommandIo, counts: { bad: number }): AsyncGenerator<CalcMessage> {
-  let sent: CalcMessage[] = [];
-  const graph = new CalcGraph({ hostname: source.hostname, sink: (message) => void sent.push(message) });
-  const flush = (): CalcMessage[] => {
-    graph.flush();
-    const out = sent;
-    sent = [];
-    return out;
-  };
-  let inSync = false;
-  const setInSync = (): void => {
-    graph.onStatusUpdated("in-sync");
-    inSync = true;
-  };
-  const complaints: string[] = [];
-  const filtered = createValidationFilter(graph, ({ path }, issues, outcome) => {
-    counts.bad++;
-    for (const issue of issues) complaints.push(`${path}: ${issue.path}: ${issue.message} (${outcome})`);
-  });
-  graph.onStatusUpdated("resync");
-  if (source.path !== undefined) {
-    graph.onUpdates((await readManifestsAloud(source.path, io)).updates);
-    setInSync();
-    yield* flush();
+  const { hostname, path } = source;
+  const host = new StreamedHost(hostname);
+  if (path !== undefined) {
+    host.onUpdates((await readManifestsAloud(path, io)).updates);
+    yield* host.setInSync();
   }
   if (!source.stream) return;
+  const complaints: string[] = [];
+  const filtered = createValidationFilter(host, (update, issues, outcome) => {
+    counts.bad++;
+    for (const issue of issues) complaints.push(`${update.path}: ${issue.path}: ${issue.message} (${outcome})`);
+  });
   for await (const { number, text } of readLines("-", io)) {
     const item = parseStreamLine(text);
     if (item.type === "bad") {
@@ -96,14 +84,11 @@ async function* messages(source: Source, io: CommandIo, counts: { bad: number })
     } else if (item.type === "updates") {
       await filtered.onUpdates(item.updates);
       for (const key of item.unknownKeys) complaints.push(`"${key}" is no key that the graph knows; skipped`);
-    } else if (item.status === "in-sync") setInSync();
-    else graph.onStatusUpdated(item.status);
+    } else if (item.status === "in-sync") yield* host.setInSync();
+    else host.onStatusUpdated(item.status);
     for (const complaint of complaints.splice(0))
       await io.err.write(`line ${number} of standard input: ${complaint}\n`);
-    if (inSync) yield* flush();
+    yield* host.flush();
   }
-  if (!inSync) {
-    setInSync();
-    yield* flush();
-  }
+  yield* host.setInSync();
 }

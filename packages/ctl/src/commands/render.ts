@@ -6,7 +6,7 @@ import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
 import { usageError } from "../errors.ts";
-import { graphInSync } from "../input/graph.ts";
+import { graphConfigFor, graphInSync } from "../input/graph.ts";
 import { FILE_OPTION, readManifestsAloud } from "../input/manifests.ts";
 
 /** bulrushctl render -f PATH --hostname H */
@@ -43,9 +43,10 @@ async function runRender(args: Arguments, io: CommandIo): Promise<number> {
   const settings = parseSettings(args.all("set"));
   const { updates } = await readManifestsAloud(path, io);
   const messages: ToDataplane[] = [];
-  graphInSync(updates, hostname, (message) => {
+  const sink = (message: CalcMessage): void => {
     if (isForDataplane(message)) messages.push(message);
-  });
+  };
+  graphInSync(updates, hostname, sink, graphConfigFor(updates, hostname, settings));
   for (const table of renderRuleset(messages, settings)) await io.out.write(formatRuleset(table));
   return 0;
 }

@@ -33,11 +33,12 @@ export interface Judged {
 
 /** Checks each resource as its author wrote it, and joins that with what loading and converting found. */
 export function judgeManifests({ resources, problems }: ManifestInput): Judged {
+  const bySource = Map.groupBy(problems, ({ source }) => source);
   const rest = new Set(problems);
   const all: Problem[] = [];
   const judgements = resources.map((entry) => {
     // Positions are made one per resource and handed on: the same object means the same resource.
-    const found = problems.filter((problem) => problem.source === entry.source);
+    const found = bySource.get(entry.source) ?? [];
     for (const problem of found) rest.delete(problem);
     const own = withoutRepeats(validated(entry), found);
     all.push(...own);

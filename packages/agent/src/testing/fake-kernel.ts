@@ -1,0 +1,44 @@
+import { createDataplane } from "@bulrush/dataplane";
+import { FakeNft } from "@bulrush/nftables";
+import type { StartDataplane } from "./agent-rig.ts";
+
+/** A kernel without interfaces, whose nf_tables outlive the dataplanes on it. */
+export class FakeKernel {
+  readonly nft: FakeNft = new FakeNft();
+
+  readonly start: StartDataplane = (settings, events, clock) =>
+    Promise.resolve(
+      createDataplane({
+        settings,
+        kernel: {
+          nft: this.nft,
+          routes: {
+            links: () => [],
+            addresses: () => [],
+            routes: () => [],
+            neighbours: () => [],
+            apply: () => [],
+            close: () => {},
+          },
+          sysctls: { read: () => "0", write: () => {} },
+          openMonitor: () => ({ close: () => Promise.resolve() }),
+          close: () => {},
+        },
+        clock,
+        random: () => 0,
+        events,
+      }),
+    );
+
+  /** The elements of all sets of the IPv4 table, sorted. */
+  members(): string[] {
+    const table = this.nft.readTable("ip", "calico");
+    return [...(table?.sets.values() ?? [])].flatMap((set) => [...set.elements]).toSorted();
+  }
+
+  /** Names of the chains of the IPv4 table that hold this text. */
+  chains(text: string): string[] {
+    const table = this.nft.readTable("ip", "calico");
+    return [...(table?.chains.keys() ?? [])].filter((name) => name.includes(text)).toSorted();
+  }
+}
