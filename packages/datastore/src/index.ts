@@ -23,6 +23,7 @@ export type { DatastoreLogger } from "./logger.ts";
 export { type LoadedManifests, loadManifests, type LoadOptions, type ManifestResource } from "./manifest/load.ts";
 export { type DatastoreContext, openDatastore } from "./open.ts";
 export { formatProblem, type Problem, type ProblemSeverity, type SourcePosition } from "./problem.ts";
+export { felixParametersOf } from "./process/config/parameters-of.ts";
 export {
   createSyncer,
   felixSyncer,
