@@ -2,7 +2,6 @@ import { CodedError, type CodedErrorOptions } from "@bulrush/base";
 
 /** Every code that this package throws, with what it means. The README has the same list; no code is used again. */
 export const TYPHA_ERROR_CODES = {
-  TYPHA_CONFIG: "The settings cannot be used; the message names them",
   TYPHA_TLS_FILE: "A key, certificate or CA file cannot be read or does not fit",
   TYPHA_ADMIN_LISTEN: "The admin API cannot be served at its address",
 } as const;
