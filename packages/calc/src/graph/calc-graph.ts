@@ -83,6 +83,7 @@ export class CalcGraph {
   readonly #sink: (message: CalcMessage) => void;
   readonly #hostname: string;
   readonly #dispatcher = new Dispatcher();
+  readonly #keys = new LabelKeys();
   readonly #sequencer: EventSequencer;
   readonly #members: MemberIndex;
   readonly #services = new ServiceIndex();
@@ -101,12 +102,11 @@ export class CalcGraph {
     const config: CalcGraphConfig = { ...DEFAULT_CALC_CONFIG, ...options.config };
     this.#sink = options.sink;
     this.#hostname = options.hostname;
-    const keys = new LabelKeys();
     this.#sequencer = new EventSequencer(options.sink);
-    this.#members = new MemberIndex(keys);
+    this.#members = new MemberIndex(this.#keys);
     this.#sets = new IpSetUsers(this.#sequencer.ipSets, this.#members, this.#services, config.suppressOverlaps);
     this.#resolver = new PolicyResolver(this.#sequencer, options.hostname === "*");
-    this.#rules = new ActiveRules(keys, new SpecCache(), this.#sets, this.#sequencer, this.#resolver);
+    this.#rules = new ActiveRules(this.#keys, new SpecCache(), this.#sets, this.#sequencer, this.#resolver);
     this.#passthrough = new Passthrough(this.#sequencer);
     this.#profiles = new ProfileDecoder(this.#sequencer);
     this.#encapsulation = new EncapsulationResolver(this.#sequencer, config);
@@ -175,12 +175,6 @@ export class CalcGraph {
 
   #wirePolicy(): void {
     const rules = this.#rules;
-    this.#dispatcher.on("WorkloadEndpoint", (key, value, path) => {
-      if (this.#isLocal(key.hostname)) rules.setEndpoint(path, key, value);
-    });
-    this.#dispatcher.on("HostEndpoint", (key, value, path) => {
-      if (this.#isLocal(key.hostname)) rules.setEndpoint(path, key, value);
-    });
     this.#dispatcher.on("Policy", (key, value, path) => {
       rules.setPolicy(key, path, value);
       this.#stats.setPolicy(path, value);
@@ -195,22 +189,24 @@ export class CalcGraph {
   #wireMembers(): void {
     const members = this.#members;
     this.#dispatcher.on("WorkloadEndpoint", (key, value, path) => {
+      const labels = this.#keys.makeSet(value?.labels ?? NO_MAP);
+      if (this.#isLocal(key.hostname)) this.#rules.setEndpoint(path, key, value, labels);
       if (value === undefined) {
         if (members.removeItem(path)) this.#stats.onWorkload(key.hostname, -1);
         return;
       }
       const nets = hostNets(value.ipv4_nets ?? [], value.ipv6_nets ?? []);
-      const labels = value.labels ?? NO_MAP;
       if (members.setItem(path, labels, value.profile_ids ?? NO_PROFILES, nets, value.ports ?? NO_PORTS))
         this.#stats.onWorkload(key.hostname, 1);
     });
     this.#dispatcher.on("HostEndpoint", (key, value, path) => {
+      const labels = this.#keys.makeSet(value?.labels ?? NO_MAP);
+      if (this.#isLocal(key.hostname)) this.#rules.setEndpoint(path, key, value, labels);
       if (value === undefined) {
         if (members.removeItem(path)) this.#stats.onHostEndpoint(key.hostname, -1);
         return;
       }
       const nets = hostNets(value.expected_ipv4_addrs ?? [], value.expected_ipv6_addrs ?? []);
-      const labels = value.labels ?? NO_MAP;
       if (members.setItem(path, labels, value.profile_ids ?? NO_PROFILES, nets, value.ports ?? NO_PORTS))
         this.#stats.onHostEndpoint(key.hostname, 1);
     });
@@ -218,7 +214,13 @@ export class CalcGraph {
       if (value === undefined) members.removeItem(path);
       else {
         const nets = maskedNets(value.nets ?? []);
-        members.setItem(path, value.labels ?? NO_MAP, value.profile_ids ?? NO_PROFILES, nets, NO_PORTS);
+        members.setItem(
+          path,
+          this.#keys.makeSet(value.labels ?? NO_MAP),
+          value.profile_ids ?? NO_PROFILES,
+          nets,
+          NO_PORTS,
+        );
       }
     });
     this.#dispatcher.on("Resource", (key, value) => this.#onResource(key, value));
@@ -228,10 +230,11 @@ export class CalcGraph {
     const { kind, namespace, name } = key;
     switch (kind) {
       case "Profile": {
-        const labels = profileLabels(value as ProfileResource | undefined);
+        const map = profileLabels(value as ProfileResource | undefined);
+        const labels = this.#keys.makeSet(map ?? NO_MAP);
         this.#rules.setProfileLabels(name, labels);
-        this.#members.setProfile(name, labels);
-        this.#profiles.setProfile(name, labels);
+        const changed = this.#members.setProfile(name, labels);
+        this.#profiles.setProfile(name, map, changed);
         this.#stats.setProfile(name, value !== undefined);
         return;
       }

@@ -53,12 +53,13 @@ export type MatchSet<S> = readonly S[] | Set<S>;
 /**
  * A thing with labels in a label index. Users extend it with what it stands for.
  *
- * Invariant: `labels`, `parents` and `matches` are changed by the index only.
+ * Invariant: all fields here are changed by the index only.
  */
 export class IndexedItem<S extends IndexedSelector> {
   labels: LabelSet = NO_LABELS;
   parents: readonly LabelParent[] = NO_PARENTS;
   matches: MatchSet<S> = NO_MATCHES;
+  indexed = false;
   seenRun = 0;
 }
 
@@ -67,7 +68,7 @@ export class LabelParent {
   readonly name: string;
   labels: LabelSet = NO_LABELS;
   /** Items that have the profile, in the one index that made this object. */
-  readonly children: Set<object> = new Set();
+  children: Bag<object> | undefined;
 
   constructor(name: string) {
     this.name = name;

@@ -21,21 +21,26 @@ class Rig {
   readonly items = new Map<string, { item: Item; labels: Map<string, string>; profiles: readonly string[] }>();
   readonly profiles = new Map<string, Map<string, string>>();
   readonly selectors = new Map<string, IndexedSelector>();
-  readonly index = new LabelIndex<Item, IndexedSelector>({
-    onMatchStarted: (selector, item) => {
-      const set = this.told.get(selector.text) ?? new Set();
-      assert.ok(!set.has(item.name), `${selector.text} started twice for ${item.name}`);
-      this.told.set(selector.text, set.add(item.name));
+  readonly live = new Map<string, Item>();
+  readonly index = new LabelIndex<Item, IndexedSelector>(
+    {
+      onMatchStarted: (selector, item) => {
+        const set = this.told.get(selector.text) ?? new Set();
+        assert.ok(!set.has(item.name), `${selector.text} started twice for ${item.name}`);
+        this.told.set(selector.text, set.add(item.name));
+      },
+      onMatchStopped: (selector, item) => {
+        assert.ok(this.told.get(selector.text)?.delete(item.name), `${selector.text} stopped for ${item.name} unasked`);
+      },
     },
-    onMatchStopped: (selector, item) => {
-      assert.ok(this.told.get(selector.text)?.delete(item.name), `${selector.text} stopped for ${item.name} unasked`);
-    },
-  });
+    this.live,
+  );
 
   setItem(name: string, labels: Record<string, string>, profiles: readonly string[]): void {
     const map = new Map(Object.entries(labels));
     const item = this.items.get(name)?.item ?? new Item(name);
     this.items.set(name, { item, labels: map, profiles });
+    this.live.set(name, item);
     this.index.setItem(item, this.keys.makeSet(map), profiles);
   }
 
@@ -43,13 +48,14 @@ class Rig {
     const known = this.items.get(name);
     if (known === undefined) return;
     this.items.delete(name);
+    this.live.delete(name);
     this.index.removeItem(known.item);
   }
 
   setProfile(name: string, labels: Record<string, string> | undefined): void {
     if (labels === undefined) this.profiles.delete(name);
     else this.profiles.set(name, new Map(Object.entries(labels)));
-    this.index.setParent(name, labels && this.keys.makeSet(new Map(Object.entries(labels))));
+    this.index.setParent(name, this.keys.makeSet(new Map(Object.entries(labels ?? {}))));
   }
 
   toggleSelector(text: string): void {

@@ -1,5 +1,5 @@
 import { assert } from "@bulrush/base";
-import { addToBag, bagSize, removeFromBag } from "./bag.ts";
+import { addToBag, bagSize, forEachIn, removeFromBag, withElement, withoutElement } from "./bag.ts";
 import {
   hasMatch,
   type IndexedItem,
@@ -47,7 +47,7 @@ const MAX_IDLE_KEYS = 16;
  */
 export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
   readonly #listener: MatchListener<I, S>;
-  readonly #items = new Set<I>();
+  readonly #items: ReadonlyMap<unknown, I>;
   readonly #parents = new Map<string, LabelParent>();
   readonly #file = new SelectorFile<S>();
   readonly #keyIndexes: (KeyIndex<I> | undefined)[] = [];
@@ -58,21 +58,19 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
   /** Selector evaluations so far, for the metrics. */
   evaluations = 0;
 
-  constructor(listener: MatchListener<I, S>) {
+  /** `items`: all items, kept by the owner: one is there before `setItem`, and leaves before or after `removeItem`. */
+  constructor(listener: MatchListener<I, S>, items: ReadonlyMap<unknown, I>) {
     this.#listener = listener;
-  }
-
-  get size(): number {
-    return this.#items.size;
+    this.#items = items;
   }
 
   /** Adds an item or gives it new labels and profiles. Starts are told before stops. */
   setItem(item: I, labels: LabelSet, parentNames: readonly string[]): void {
-    const isNew = !this.#items.has(item);
+    const isNew = !item.indexed;
     const sameOwn = sameLabels(item.labels, labels);
     const sameParents = sameNames(item.parents, parentNames);
     if (!isNew && sameOwn && sameParents) return;
-    if (isNew) this.#items.add(item);
+    item.indexed = true;
     if (!sameOwn) {
       this.#indexOwn(item, false);
       item.labels = labels;
@@ -83,7 +81,8 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
   }
 
   removeItem(item: I): void {
-    if (!this.#items.delete(item)) return;
+    if (!item.indexed) return;
+    item.indexed = false;
     this.#indexOwn(item, false);
     item.labels = NO_LABELS;
     this.#setParents(item, []);
@@ -95,21 +94,20 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
     }
   }
 
-  /** The labels of a profile; `undefined` when it has gone (its items then inherit nothing from it). */
-  setParent(name: string, labels: LabelSet | undefined): void {
+  /** The labels of a profile; none when it has gone (its items then inherit nothing from it). True when they changed. */
+  setParent(name: string, labels: LabelSet): boolean {
     let parent = this.#parents.get(name);
     if (parent === undefined) {
-      if (labels === undefined || labels.length === 0) return;
+      if (labels.length === 0) return false;
       this.#parents.set(name, (parent = new LabelParent(name)));
     }
-    const next = labels ?? NO_LABELS;
-    if (!sameLabels(parent.labels, next)) {
-      this.#indexParent(parent, false);
-      parent.labels = next;
-      this.#indexParent(parent, true);
-      for (const child of parent.children) this.#rematch(child as I);
-    }
+    if (sameLabels(parent.labels, labels)) return false;
+    this.#indexParent(parent, false);
+    parent.labels = labels;
+    this.#indexParent(parent, true);
+    forEachIn(parent.children, (child) => this.#rematch(child as I));
     this.#dropUnusedParent(parent);
+    return true;
   }
 
   addSelector(selector: S): void {
@@ -156,7 +154,7 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
 
   #setParents(item: I, names: readonly string[]): void {
     for (const parent of item.parents) {
-      parent.children.delete(item);
+      parent.children = withoutElement(parent.children, item);
       if (!names.includes(parent.name)) this.#dropUnusedParent(parent);
     }
     if (names.length === 0) {
@@ -167,14 +165,14 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
     for (const name of names) {
       let parent = this.#parents.get(name);
       if (parent === undefined) this.#parents.set(name, (parent = new LabelParent(name)));
-      parent.children.add(item);
+      parent.children = withElement(parent.children, item);
       parents.push(parent);
     }
     item.parents = parents;
   }
 
   #dropUnusedParent(parent: LabelParent): void {
-    if (parent.children.size === 0 && parent.labels.length === 0) this.#parents.delete(parent.name);
+    if (parent.children === undefined && parent.labels.length === 0) this.#parents.delete(parent.name);
   }
 
   /** Evaluates the item's candidates and tells what changed. */
@@ -267,16 +265,13 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
     if (selector.impossible) return;
     const index = term === undefined ? undefined : this.#keyIndexes[term.key];
     if (term === undefined || index === undefined) {
-      for (const item of this.#items) visit(item);
+      for (const item of this.#items.values()) if (item.indexed) visit(item);
       return;
     }
+    const visitChildren = (parent: LabelParent): void => forEachIn(parent.children, visit as (item: object) => void);
     const visitValue = (value: string): void => {
-      const items = index.items.get(value);
-      if (items instanceof Set) for (const item of items) visit(item);
-      else if (items !== undefined) visit(items);
-      const parents = index.parents.get(value);
-      if (parents instanceof Set) for (const parent of parents) visitChildren(parent, visit as (item: object) => void);
-      else if (parents !== undefined) visitChildren(parents, visit as (item: object) => void);
+      forEachIn(index.items.get(value), visit);
+      forEachIn(index.parents.get(value), visitChildren);
     };
     if (term.values !== undefined) for (const value of term.values) visitValue(value);
     else {
@@ -313,11 +308,10 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
     const index = this.#keyIndexes[term.key];
     if (index === undefined) return Number.POSITIVE_INFINITY;
     let count = 0;
+    const countChildren = (parent: LabelParent): void => void (count += bagSize(parent.children));
     const add = (value: string): void => {
       count += bagSize(index.items.get(value));
-      const parents = index.parents.get(value);
-      if (parents instanceof Set) for (const parent of parents) count += parent.children.size;
-      else if (parents !== undefined) count += parents.children.size;
+      forEachIn(index.parents.get(value), countChildren);
     };
     if (term.values !== undefined) for (const value of term.values) add(value);
     else {
@@ -370,7 +364,7 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
       this.#keyIndexes[key] = new KeyIndex();
       this.#idleKeys.add(key);
     }
-    for (const item of this.#items) {
+    for (const item of this.#items.values()) {
       const { labels } = item;
       for (let i = 0; i < labels.length; i += 2) {
         const key = labels[i] as number;
@@ -405,10 +399,6 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
       else removeFromBag(index.parents, labels[i + 1] as string, parent);
     }
   }
-}
-
-function visitChildren(parent: LabelParent, visit: (item: object) => void): void {
-  for (const child of parent.children) visit(child);
 }
 
 function sameNames(parents: readonly LabelParent[], names: readonly string[]): boolean {

@@ -8,8 +8,8 @@ export type LabelSet = readonly (number | string)[];
 
 export const NO_LABELS: LabelSet = Object.freeze([]) as LabelSet;
 
-/** Strings kept for sharing before the pool starts again. Bounds its memory; only speed and sharing depend on it. */
-const MAX_POOLED = 1 << 16;
+/** Places for strings that may be shared: a power of two. Only memory depends on which of them are found. */
+const POOL_SIZE = 1 << 13;
 
 /**
  * Gives label names small integers and makes label sets of maps.
@@ -19,7 +19,7 @@ const MAX_POOLED = 1 << 16;
  */
 export class LabelKeys {
   readonly #ids = new Map<string, number>();
-  #pool = new Map<string, string>();
+  readonly #pool: string[] = Array.from({ length: POOL_SIZE }, () => "");
   readonly #scratch: (number | string)[] = [];
 
   get size(): number {
@@ -41,12 +41,17 @@ export class LabelKeys {
     return scratch.slice();
   }
 
-  /** One object for equal values, so that thousands of endpoints with "true" hold one string. */
+  /**
+   * One object for equal values, so that thousands of endpoints with "true" hold one string. Each place of the pool
+   * remembers its latest string; a hash of length and last characters is enough, as values that differ do so there.
+   */
   #shared(value: string): string {
-    const known = this.#pool.get(value);
-    if (known !== undefined) return known;
-    if (this.#pool.size >= MAX_POOLED) this.#pool = new Map();
-    this.#pool.set(value, value);
+    let hash = value.length;
+    for (let i = Math.max(0, value.length - 6); i < value.length; i++) hash = (hash * 31 + value.charCodeAt(i)) | 0;
+    const place = hash & (POOL_SIZE - 1);
+    const known = this.#pool[place];
+    if (known === value) return known;
+    this.#pool[place] = value;
     return value;
   }
 }

@@ -1,4 +1,4 @@
-import { type LabelMap, sameValue } from "@bulrush/model";
+import type { LabelMap } from "@bulrush/model";
 import type { EventSequencer } from "../sequencer/event-sequencer.ts";
 
 const NAMESPACE = { profile: "kns.", label: "pcns." };
@@ -10,20 +10,25 @@ const SERVICE_ACCOUNT = { profile: "ksa.", label: "pcsa." };
  */
 export class ProfileDecoder {
   readonly #sequencer: EventSequencer;
-  readonly #last = new Map<string, LabelMap>();
+  /** Profiles that were told. */
+  readonly #known = new Set<string>();
 
   constructor(sequencer: EventSequencer) {
     this.#sequencer = sequencer;
   }
 
-  setProfile(name: string, labels: LabelMap | undefined): void {
+  /** `undefined` labels: the profile has gone. `changed`: they are not what they were. */
+  setProfile(name: string, labels: LabelMap | undefined, changed: boolean): void {
+    if (!name.startsWith(NAMESPACE.profile) && !name.startsWith(SERVICE_ACCOUNT.profile)) return;
+    if (labels === undefined ? !this.#known.delete(name) : this.#known.has(name) && !changed) return;
+    if (labels !== undefined) this.#known.add(name);
     if (name.startsWith(NAMESPACE.profile)) this.#setNamespace(name, labels);
-    else if (name.startsWith(SERVICE_ACCOUNT.profile)) this.#setServiceAccount(name, labels);
+    else this.#setServiceAccount(name, labels);
   }
 
   #setNamespace(profile: string, given: LabelMap | undefined): void {
     const id = profile.slice(NAMESPACE.profile.length);
-    if (id === "" || !this.#changed(profile, given)) return;
+    if (id === "") return;
     if (given === undefined) this.#sequencer.namespaces.remove(id, { msg: "NamespaceRemove", id });
     else {
       const labels = withoutPrefix(given, NAMESPACE.label);
@@ -35,7 +40,7 @@ export class ProfileDecoder {
     const [namespace = "", ...rest] = profile.slice(SERVICE_ACCOUNT.profile.length).split(".");
     // A service account's name may have dots, a namespace's may not.
     const name = rest.join(".");
-    if (namespace === "" || name === "" || !this.#changed(profile, given)) return;
+    if (namespace === "" || name === "") return;
     const id = { namespace, name };
     const table = this.#sequencer.serviceAccounts;
     if (given === undefined) table.remove(`${namespace}/${name}`, { msg: "ServiceAccountRemove", id });
@@ -43,14 +48,6 @@ export class ProfileDecoder {
       const labels = withoutPrefix(given, SERVICE_ACCOUNT.label);
       table.update(`${namespace}/${name}`, { msg: "ServiceAccountUpdate", id, labels });
     }
-  }
-
-  #changed(profile: string, labels: LabelMap | undefined): boolean {
-    const last = this.#last.get(profile);
-    if (labels === undefined) return this.#last.delete(profile);
-    if (last !== undefined && sameValue(last, labels)) return false;
-    this.#last.set(profile, labels);
-    return true;
   }
 }
 

@@ -1,7 +1,6 @@
 import { assert } from "@bulrush/base";
 import {
   type HostEndpoint,
-  type LabelMap,
   type Policy,
   type PolicyKey,
   type ProfileRules,
@@ -10,8 +9,10 @@ import {
   type WorkloadEndpoint,
 } from "@bulrush/model";
 import type { DataplaneRule } from "@bulrush/proto";
+import { parseSelector } from "@bulrush/selector";
+import { forEachIn, withElement, withoutElement } from "../labels/bag.ts";
 import { LabelIndex } from "../labels/label-index.ts";
-import type { LabelKeys } from "../labels/label-set.ts";
+import type { LabelKeys, LabelSet } from "../labels/label-set.ts";
 import { identifyRules, policySeed, profileSeed } from "../rules/rule-ids.ts";
 import { scanRule } from "../rules/scan-rule.ts";
 import type { SpecCache } from "../rules/spec-cache.ts";
@@ -34,7 +35,8 @@ export interface PlacingListener {
   onGroupDirty(group: PolicyGroup): void;
 }
 
-const NO_MAP: LabelMap = new Map();
+/** Most profiles have none: one object for all of those. */
+const NO_RULES: ProfileRules = { inbound_rules: [], outbound_rules: [] };
 
 /** What an unknown profile means: nothing passes. */
 const MISSING_PROFILE: ProfileRules = { inbound_rules: [{ action: "deny" }], outbound_rules: [{ action: "deny" }] };
@@ -76,16 +78,19 @@ export class ActiveRules {
     this.#sets = sets;
     this.#sequencer = sequencer;
     this.#listener = listener;
-    this.#index = new LabelIndex({
-      onMatchStarted: (group, endpoint) => {
-        if (group.matchCount === 1) this.#groupToggled(group);
-        listener.onEndpointDirty(endpoint);
+    this.#index = new LabelIndex(
+      {
+        onMatchStarted: (group, endpoint) => {
+          if (group.matchCount === 1) this.#groupToggled(group);
+          listener.onEndpointDirty(endpoint);
+        },
+        onMatchStopped: (group, endpoint) => {
+          if (group.matchCount === 0) this.#groupToggled(group);
+          listener.onEndpointDirty(endpoint);
+        },
       },
-      onMatchStopped: (group, endpoint) => {
-        if (group.matchCount === 0) this.#groupToggled(group);
-        listener.onEndpointDirty(endpoint);
-      },
-    });
+      this.#endpoints,
+    );
   }
 
   /** Local endpoints. */
@@ -106,7 +111,13 @@ export class ActiveRules {
     this.#index.forEachMatch(group, visit);
   }
 
-  setEndpoint(path: string, key: EndpointKey, value: WorkloadEndpoint | HostEndpoint | undefined): void {
+  /** `labels` are those of `value`. */
+  setEndpoint(
+    path: string,
+    key: EndpointKey,
+    value: WorkloadEndpoint | HostEndpoint | undefined,
+    labels: LabelSet,
+  ): void {
     let endpoint = this.#endpoints.get(path);
     const old = endpoint?.value;
     if (value === undefined) {
@@ -122,7 +133,7 @@ export class ActiveRules {
     for (const name of new Set(value?.profile_ids)) this.#useProfile(name, 1);
     for (const name of new Set(old?.profile_ids)) this.#useProfile(name, -1);
     if (value === undefined) this.#index.removeItem(endpoint);
-    else this.#index.setItem(endpoint, this.#keys.makeSet(value.labels ?? NO_MAP), value.profile_ids ?? []);
+    else this.#index.setItem(endpoint, labels, value.profile_ids ?? []);
     this.#listener.onEndpointDirty(endpoint);
   }
 
@@ -143,15 +154,16 @@ export class ActiveRules {
     const group = selectorStays ? oldGroup : value && this.#groupOf(value.selector ?? "");
     policy.group = group;
     if (group !== oldGroup) {
-      group?.policies.add(policy);
-      oldGroup?.policies.delete(policy);
+      if (group !== undefined) group.policies = withElement(group.policies, policy);
+      if (oldGroup !== undefined) oldGroup.policies = withoutElement(oldGroup.policies, policy);
       if (group !== undefined) this.#listener.onGroupDirty(group);
       if (oldGroup !== undefined) this.#leaveGroup(oldGroup);
     } else if (group !== undefined && old !== undefined && value !== undefined && !samePlacing(old, value))
       this.#listener.onGroupDirty(group);
   }
 
-  setProfileRules(name: string, rules: ProfileRules | undefined): void {
+  setProfileRules(name: string, given: ProfileRules | undefined): void {
+    const rules = given !== undefined && isEmpty(given) ? NO_RULES : given;
     const known = this.#profiles.get(name);
     if (known === undefined && rules === undefined) return;
     const profile = known ?? this.#newProfile(name);
@@ -160,9 +172,9 @@ export class ActiveRules {
     this.#dirtyProfiles.add(profile);
   }
 
-  /** The labels that local endpoints inherit from a profile; `undefined` when it has gone. */
-  setProfileLabels(name: string, labels: LabelMap | undefined): void {
-    this.#index.setParent(name, labels && this.#keys.makeSet(labels));
+  /** The labels that local endpoints inherit from a profile; none when it has gone. */
+  setProfileLabels(name: string, labels: LabelSet): void {
+    this.#index.setParent(name, labels);
   }
 
   /** Announces what came into use and takes back what no longer is. The IP sets are settled by their own flush. */
@@ -176,11 +188,12 @@ export class ActiveRules {
   }
 
   #groupToggled(group: PolicyGroup): void {
-    for (const policy of group.policies) this.#dirtyPolicies.add(policy);
+    forEachIn(group.policies, (policy) => this.#dirtyPolicies.add(policy));
   }
 
   #groupOf(selectorText: string): PolicyGroup {
-    const selector = this.#cache.selector(selectorText);
+    // Most policies have a selector of their own: it is not worth a place in the cache.
+    const selector = parseSelector(selectorText);
     let group = this.#groups.get(selector.text);
     if (group === undefined) {
       group = new PolicyGroup(++this.#lastGroupId, selector, this.#keys);
@@ -192,7 +205,7 @@ export class ActiveRules {
 
   #leaveGroup(group: PolicyGroup): void {
     this.#listener.onGroupDirty(group);
-    if (group.policies.size > 0) return;
+    if (group.policies !== undefined) return;
     this.#groups.delete(group.text);
     this.#index.removeSelector(group);
   }
@@ -288,4 +301,8 @@ export class ActiveRules {
     }
     return identifyRules(seed, out);
   }
+}
+
+function isEmpty(rules: ProfileRules): boolean {
+  return (rules.inbound_rules ?? []).length === 0 && (rules.outbound_rules ?? []).length === 0;
 }

@@ -1,5 +1,6 @@
 import type { HostEndpoint, Tier, WorkloadEndpoint } from "@bulrush/model";
 import { sameValue } from "@bulrush/model";
+import { forEachIn } from "../labels/bag.ts";
 import type { EventSequencer } from "../sequencer/event-sequencer.ts";
 import { workloadIdText } from "../state/id-text.ts";
 import type { ActiveRules, PlacingListener } from "./active-rules.ts";
@@ -132,7 +133,7 @@ export class PolicyResolver implements PlacingListener {
     let lists = this.#lists.get(signature);
     if (lists === undefined) {
       const policies: PolicyState[] = [];
-      for (const group of groups) for (const policy of group.policies) policies.push(policy);
+      for (const group of groups) forEachIn(group.policies, (policy) => policies.push(policy));
       lists = new TierLists(policies, this.#tiers);
       if (this.#lists.size >= MAX_LISTS) this.#lists = new Map();
       this.#lists.set(signature, lists);

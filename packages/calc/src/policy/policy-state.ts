@@ -1,6 +1,7 @@
 import type { HostEndpoint, Key, Policy, PolicyKey, ProfileRules, WorkloadEndpoint } from "@bulrush/model";
 import type { PolicyID } from "@bulrush/proto";
 import type { Selector } from "@bulrush/selector";
+import type { Bag } from "../labels/bag.ts";
 import { IndexedItem, IndexedSelector } from "../labels/indexed.ts";
 import type { LabelKeys } from "../labels/label-set.ts";
 import { policyIdText } from "../state/id-text.ts";
@@ -15,7 +16,7 @@ const DEFAULT_TIER = "default";
 export class PolicyGroup extends IndexedSelector {
   /** Unique in its graph. */
   readonly id: number;
-  readonly policies: Set<PolicyState> = new Set();
+  policies: Bag<PolicyState> | undefined;
 
   constructor(id: number, selector: Selector, keys: LabelKeys) {
     super(selector, keys);
@@ -31,9 +32,7 @@ export class PolicyGroup extends IndexedSelector {
  */
 export class PolicyState {
   readonly id: PolicyID;
-  readonly text: string;
-  /** "name/namespace/kind": what breaks ties of order. */
-  readonly sortText: string;
+  #sortText: string | undefined;
   value: Policy | undefined;
   group: PolicyGroup | undefined;
   sentValue: Policy | undefined;
@@ -41,8 +40,16 @@ export class PolicyState {
 
   constructor(key: PolicyKey) {
     this.id = { name: key.name, namespace: key.namespace, kind: key.kind };
-    this.text = policyIdText(this.id);
-    this.sortText = `${key.name}/${key.namespace}/${key.kind}`;
+  }
+
+  get text(): string {
+    return policyIdText(this.id);
+  }
+
+  /** "name/namespace/kind": what breaks ties of order. Kept once made: only policies in use are sorted. */
+  get sortText(): string {
+    const { name, namespace, kind } = this.id;
+    return (this.#sortText ??= `${name}/${namespace}/${kind}`);
   }
 
   get tier(): string {

@@ -1,9 +1,9 @@
 import { assert } from "@bulrush/base";
 import { formatAddress, parseCidr } from "@bulrush/ip";
-import type { EndpointPort, LabelMap } from "@bulrush/model";
+import type { EndpointPort } from "@bulrush/model";
 import { IndexedItem, IndexedSelector } from "../labels/indexed.ts";
 import { LabelIndex } from "../labels/label-index.ts";
-import type { LabelKeys } from "../labels/label-set.ts";
+import type { LabelKeys, LabelSet } from "../labels/label-set.ts";
 import type { ActiveIpSet } from "./active-ip-set.ts";
 import type { NamedPortSetSpec } from "./ip-set-spec.ts";
 import { NO_NETS } from "./nets.ts";
@@ -36,16 +36,19 @@ export class MemberIndex {
 
   constructor(keys: LabelKeys) {
     this.#keys = keys;
-    this.#index = new LabelIndex({
-      onMatchStarted: (selector, item) => {
-        if (selector.plain !== undefined) give(selector.plain, item.nets, item.ports);
-        for (const set of selector.named) give(set, item.nets, item.ports);
+    this.#index = new LabelIndex(
+      {
+        onMatchStarted: (selector, item) => {
+          if (selector.plain !== undefined) give(selector.plain, item.nets, item.ports);
+          for (const set of selector.named) give(set, item.nets, item.ports);
+        },
+        onMatchStopped: (selector, item) => {
+          if (selector.plain !== undefined) take(selector.plain, item.nets, item.ports);
+          for (const set of selector.named) take(set, item.nets, item.ports);
+        },
       },
-      onMatchStopped: (selector, item) => {
-        if (selector.plain !== undefined) take(selector.plain, item.nets, item.ports);
-        for (const set of selector.named) take(set, item.nets, item.ports);
-      },
-    });
+      this.#items,
+    );
   }
 
   get itemCount(): number {
@@ -66,7 +69,7 @@ export class MemberIndex {
    */
   setItem(
     path: string,
-    labels: LabelMap,
+    labels: LabelSet,
     profiles: readonly string[],
     nets: readonly string[],
     ports: readonly EndpointPort[],
@@ -86,7 +89,7 @@ export class MemberIndex {
       for (const selector of item.matches) this.#forEachSet(selector, (set) => give(set, nets, ports));
       for (const selector of item.matches) this.#forEachSet(selector, (set) => take(set, oldNets, oldPorts));
     }
-    this.#index.setItem(item, this.#keys.makeSet(labels), profiles);
+    this.#index.setItem(item, labels, profiles);
     return isNew;
   }
 
@@ -99,9 +102,9 @@ export class MemberIndex {
     return true;
   }
 
-  /** The labels that a profile gives; `undefined` when it has gone. */
-  setProfile(name: string, labels: LabelMap | undefined): void {
-    this.#index.setParent(name, labels && this.#keys.makeSet(labels));
+  /** The labels that a profile gives; none when it has gone. True when they changed. */
+  setProfile(name: string, labels: LabelSet): boolean {
+    return this.#index.setParent(name, labels);
   }
 
   /** Fills sets that came into use. Each is told its members as they are found. */
