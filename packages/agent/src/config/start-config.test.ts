@@ -61,6 +61,30 @@ test("startConfig() lays this host's settings over the global ones, and the envi
   assert.deepEqual(start?.loaded.warnings, []);
 });
 
+test("startConfig() takes the FelixConfiguration that selects this node between the host's and the global ones", () => {
+  const resource = (
+    kind: "Node" | "FelixConfiguration",
+    name: string,
+    labels: Record<string, string>,
+    spec: object,
+  ): Update =>
+    update(
+      { type: "Resource", kind, namespace: "", name },
+      { apiVersion: "projectcalico.org/v3", kind, metadata: { name, labels }, spec },
+    );
+  const contents = [
+    ready(),
+    resource("Node", "h", { gpu: "yes" }, {}),
+    resource("FelixConfiguration", "gpu", {}, { nodeSelector: "has(gpu)", vxlanPort: 2, logPrefix: "selected" }),
+    resource("FelixConfiguration", "ssd", {}, { nodeSelector: "has(ssd)", vxlanPort: 9 }),
+    setting("VXLANPort", "1"),
+    setting("LogPrefix", "global"),
+    hostSetting("h", "VXLANPort", "3"),
+  ];
+  const values = startConfig(contents, "h", local())?.loaded.values;
+  assert.deepEqual([values?.VXLANPort, values?.LogPrefix], [3, "selected"]);
+});
+
 const encapsulations: readonly [title: string, contents: Update[], env: Record<string, string>, on: string[]][] = [
   ["no pools", [], {}, []],
   ["an IPIP pool", [pool("10.0.0.0/16", { ipip_mode: "always" })], {}, ["ipipEnabled"]],

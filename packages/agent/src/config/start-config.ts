@@ -1,4 +1,5 @@
 import { CalcGraph, type CalcGraphConfig, type CalcMessage } from "@bulrush/calc";
+import { felixParametersOf } from "@bulrush/datastore";
 import { type Update, validateV1 } from "@bulrush/model";
 import type { ConfigUpdate, Encapsulation } from "@bulrush/proto";
 import type { ConfigLayer, LoadedConfig } from "@bulrush/service";
@@ -62,7 +63,8 @@ export function startConfig(updates: Iterable<Update>, hostname: string, local: 
 /** What a graph with this configuration says of these contents. */
 function probe(updates: readonly Update[], hostname: string, config: Partial<CalcGraphConfig>): CalcMessage[] {
   const messages: CalcMessage[] = [];
-  const graph = new CalcGraph({ hostname, config, sink: (message) => void messages.push(message) });
+  const sink = (message: CalcMessage): void => void messages.push(message);
+  const graph = new CalcGraph({ hostname, config, parametersOf: felixParametersOf, sink });
   graph.onStatusUpdated("resync");
   graph.onUpdates(updates);
   graph.onStatusUpdated("in-sync");

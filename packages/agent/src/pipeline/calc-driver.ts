@@ -8,6 +8,7 @@ import {
 } from "@bulrush/calc";
 import type { CancelTimer, Clock } from "@bulrush/base";
 import type { DataplaneHandle } from "@bulrush/dataplane";
+import { felixParametersOf } from "@bulrush/datastore";
 import type { SyncerCallbacks, SyncStatus, Update } from "@bulrush/model";
 import type { ConfigUpdate, Encapsulation, ToDataplane } from "@bulrush/proto";
 import type { SourceCallbacks } from "../source/source.ts";
@@ -155,7 +156,12 @@ export class CalcDriver implements SourceCallbacks {
     const parts = await begin(this.#collector.values());
     if (parts === undefined || this.#stopped) return;
     const makeGraph = this.#options.makeGraph ?? ((options: CalcGraphOptions) => new CalcGraph(options));
-    const graph = makeGraph({ hostname, config: parts.graph, sink: (message) => this.#onMessage(message) });
+    const graph = makeGraph({
+      hostname,
+      config: parts.graph,
+      parametersOf: felixParametersOf,
+      sink: (message) => this.#onMessage(message),
+    });
     const input = parts.filter(graph);
     void input.onStatusUpdated("resync");
     for (const slice of this.#collector.drain(FEED_SLICE)) {

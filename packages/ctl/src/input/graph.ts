@@ -1,4 +1,5 @@
 import { CalcGraph, type CalcGraphConfig, type CalcMessage } from "@bulrush/calc";
+import { felixParametersOf } from "@bulrush/datastore";
 import type { Update } from "@bulrush/model";
 import { bool, oneOf, optional, type ParameterType } from "@bulrush/service";
 
@@ -9,7 +10,7 @@ export function graphInSync(
   sink: (message: CalcMessage) => void,
   config: Partial<CalcGraphConfig> = {},
 ): CalcGraph {
-  const graph = new CalcGraph({ hostname, sink, config });
+  const graph = new CalcGraph({ hostname, sink, config, parametersOf: felixParametersOf });
   graph.onStatusUpdated("resync");
   graph.onUpdates(updates);
   graph.onStatusUpdated("in-sync");

@@ -1,4 +1,5 @@
 import { CalcGraph, type CalcMessage } from "@bulrush/calc";
+import { felixParametersOf } from "@bulrush/datastore";
 import type { SyncerCallbacks, SyncStatus, Update } from "@bulrush/model";
 import { graphConfigFor } from "./graph.ts";
 
@@ -41,6 +42,7 @@ export class StreamedHost implements SyncerCallbacks {
       this.#graph = new CalcGraph({
         hostname: this.#hostname,
         config: graphConfigFor(updates, this.#hostname),
+        parametersOf: felixParametersOf,
         sink: (message) => void this.#sent.push(message),
       });
       this.#graph.onStatusUpdated("resync");
