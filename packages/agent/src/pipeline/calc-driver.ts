@@ -26,7 +26,7 @@ export interface RunParts {
 /** What the driver needs of a graph. */
 export type DrivenGraph = Pick<CalcGraph, "onUpdates" | "onStatusUpdated" | "flush" | "stats">;
 
-export interface CalcDriverEvents {
+interface CalcDriverEvents {
   /** After each batch that went into the graph. */
   onProcessed?(updates: readonly Update[], tookMs: number): void;
   /** After each flush, with the number of messages. */

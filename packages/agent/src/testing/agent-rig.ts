@@ -43,7 +43,7 @@ const COUNTERS: DataplaneCounters = {
 };
 
 /** A dataplane that notes what it is told. */
-export class FakeDataplane {
+class FakeDataplane {
   readonly sent: ToDataplane[] = [];
   readonly marks: number[] = [];
   /** Each start that was asked for, with the settings. */

@@ -15,7 +15,7 @@ export interface OptionSpec {
 }
 
 /** A line of the help's examples. */
-export interface Example {
+interface Example {
   readonly line: string;
   readonly what: string;
 }

@@ -23,15 +23,11 @@ interface Answer {
   readonly error?: string;
 }
 
-const flow = (from: string, to: string, port: number, protocol = "TCP") => [
-  "--from",
-  from,
-  "--to",
-  to,
-  "--protocol",
-  protocol,
-  "--port",
-  String(port),
+const flow = (from: string, to: string, port: number, protocol = "TCP"): string[] => [
+  `--from=${from}`,
+  `--to=${to}`,
+  `--protocol=${protocol}`,
+  `--port=${port}`,
 ];
 
 test("explain -o json names verdict, tier, policy and rule of both sides, with steps", async () => {

@@ -3,7 +3,7 @@ import { validateResource } from "@bulrush/model";
 import type { ManifestInput } from "./manifests.ts";
 
 /** One thing that is wrong, as printed. */
-export interface Complaint {
+interface Complaint {
   /** Dotted path of the field; "" when the whole is meant. */
   readonly path: string;
   readonly message: string;

@@ -164,7 +164,7 @@ test("loadConfig() gives an error with the line, when the file is malformed", ()
   assert.equal(values.HealthPort, 1);
 });
 
-test("loadConfig() shows no secret, when it tells where a value is from", () => {
+test("loadConfig() shows no secret, when it names the source of a value", () => {
   const { values, origins } = load({ env: { TYPHA_ETCDPASSWORD: "hunter2", TYPHA_HEALTHPORT: "0x10" } });
   assert.equal(values.EtcdPassword, "hunter2");
   assert.deepEqual(origins.get("EtcdPassword"), { source: "environment", text: "(redacted)" });
