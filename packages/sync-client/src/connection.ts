@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+import { connect, type TLSSocket } from "node:tls";
 import { type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import {
   type ClientMessage,
@@ -43,6 +45,7 @@ export class Connection {
   readonly #socket: WebSocket | undefined;
   #isLost = false;
   #isPaused = false;
+  #isSecured = false;
   #cancelDial: CancelTimer | undefined;
   #cancelRead: CancelTimer | undefined;
   readonly #cancelWrites = new Set<CancelTimer>();
@@ -50,23 +53,24 @@ export class Connection {
 
   /** Dials at once. No callback is called from here. */
   constructor(options: ConnectionOptions) {
+    const { tls } = options;
     this.#options = options;
     this.#where = formatServerAddress(options.address);
     this.#lastMessageMs = options.clock.monotonicMs();
     this.#cancelDial = options.clock.after(options.dialTimeoutMs, () => this.#timeOut("dial", options.dialTimeoutMs));
     try {
       this.#socket = new WebSocket(
-        `${options.tls === undefined ? "ws" : "wss"}://${this.#where}${SYNC_PATH}`,
+        `${tls === undefined ? "ws" : "wss"}://${this.#where}${SYNC_PATH}`,
         [SYNC_SUBPROTOCOL],
         {
-          ...(options.tls === undefined ? {} : tlsOptions(options.tls)),
+          ...(tls === undefined ? {} : { createConnection: () => this.#secure(tls) }),
           perMessageDeflate: false,
           maxPayload: SERVER_MESSAGE_LIMITS.maxFrameBytes,
           followRedirects: false,
         },
       );
     } catch (cause) {
-      queueMicrotask(() => this.#lose(dialError(cause, this.#where)));
+      queueMicrotask(() => this.#lose(dialError(cause, this.#where, false)));
       return;
     }
     this.#listen(this.#socket);
@@ -81,6 +85,15 @@ export class Connection {
     socket.send(encodeMessage(message), () => {
       cancel();
       this.#cancelWrites.delete(cancel);
+    });
+  }
+
+  /** As ws would do it, but noting when the handshake is over: what ends a connection after it is not the network. */
+  #secure(material: TLSMaterial): TLSSocket {
+    const { host, port } = this.#options.address;
+    const socket = connect({ ...tlsOptions(material), host, port, servername: isIP(host) === 0 ? host : "" });
+    return socket.once("secureConnect", () => {
+      this.#isSecured = true;
     });
   }
 
@@ -135,7 +148,7 @@ export class Connection {
   }
 
   #socketError(cause: Error): SyncClientError {
-    if (this.#cancelDial !== undefined) return dialError(cause, this.#where);
+    if (this.#cancelDial !== undefined) return dialError(cause, this.#where, this.#isSecured);
     // What ws refuses to read: a frame over the bound, one that breaks RFC 6455.
     if ("code" in cause && String(cause.code).startsWith("WS_ERR_")) return protocolError(this.#where, cause);
     return new SyncClientError("SYNC_CLIENT_CLOSED", `Connection to ${this.#where} failed: ${messageOf(cause)}`, {

@@ -85,13 +85,9 @@ export class DedupeBuffer {
     return this.#pendingKVs;
   }
 
-  get isEmpty(): boolean {
-    return this.#queue.size === 0;
-  }
-
-  /** Keys that exist for the consumer, or did until a queued delete. */
-  get deliveredKVs(): number {
-    return this.#delivered.size;
+  /** KVs and controls that are queued: at most twice the KVs and one. */
+  get size(): number {
+    return this.#queue.size;
   }
 
   /** The KVs that follow are a whole, from scratch. What was queued stays: it is still the newest that is known. */

@@ -8,7 +8,8 @@ export const SYNC_CLIENT_ERROR_CODES = {
   SYNC_CLIENT_TLS_MATERIAL: "The CA, certificate or key of this client cannot be read or used",
   SYNC_CLIENT_TLS_UNTRUSTED: "The server's certificate does not chain to the CA, or is out of its dates",
   SYNC_CLIENT_TLS_IDENTITY: "The server's certificate has neither the common name nor the URI that is required",
-  SYNC_CLIENT_TLS_REFUSED: "The server ended the TLS handshake: it does not accept this client's certificate",
+  SYNC_CLIENT_TLS_REFUSED:
+    "The server ended the TLS handshake, or the connection right after it: it does not accept this client's certificate",
   SYNC_CLIENT_CONNECT: "The server cannot be reached",
   SYNC_CLIENT_UPGRADE: "What answers is not a server of the sync protocol",
   SYNC_CLIENT_TIMEOUT: "The server did not answer, or took no data, in time; `data.phase` says when",

@@ -159,6 +159,7 @@ export class Session {
 
   #onStatus(status: Status): void {
     const at = this.#stream.position?.sequence ?? 0;
+    // A breadcrumb with nothing but a status comes with an empty delta before it.
     if (status.sequence > at) throw broken(`Server sent the status of ${status.sequence} at ${at}`);
     this.#stream.buffer.onStatus(status.status);
   }

@@ -51,8 +51,8 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   "PATH_LENGTH_EXCEEDED",
 ]);
 
-/** Puts a name on what went wrong while dialling. */
-export function dialError(cause: unknown, where: string): SyncClientError {
+/** Puts a name on what went wrong while dialling; `isSecured` once the TLS handshake is over. */
+export function dialError(cause: unknown, where: string, isSecured: boolean): SyncClientError {
   if (cause instanceof SyncClientError) return cause;
   const code = cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
   const text = `${where}: ${messageOf(cause)}`;
@@ -61,6 +61,13 @@ export function dialError(cause: unknown, where: string): SyncClientError {
   // "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE" and the like.
   if (code.startsWith("ERR_SSL_") && code.includes("ALERT"))
     return new SyncClientError("SYNC_CLIENT_TLS_REFUSED", `Server ended the TLS handshake, ${text}`, { cause });
+  // In TLS 1.3 the client's part ends before the server has looked at the client's certificate.
+  if (isSecured && (code === "ECONNRESET" || code === "EPIPE"))
+    return new SyncClientError(
+      "SYNC_CLIENT_TLS_REFUSED",
+      `Server closed the connection right after the TLS handshake, it may not accept our certificate, ${text}`,
+      { cause },
+    );
   if (code.startsWith("ERR_OSSL_") || code === "ERR_INVALID_ARG_TYPE")
     return new SyncClientError("SYNC_CLIENT_TLS_MATERIAL", `TLS material cannot be used, ${text}`, { cause });
   if (/^Unexpected server response|subprotocol|^Invalid (Sec-WebSocket|Upgrade)/i.test(messageOf(cause)))
