@@ -74,9 +74,9 @@ function problemOf(item: ConvertedItem, issue: ItemIssue, source: SourcePosition
   return {
     severity: issue.severity,
     message: issue.message,
-    kind: item.kind,
-    ...(item.namespace !== "" && { namespace: item.namespace }),
-    name: item.name,
+    kind: item.subject.kind,
+    ...(item.subject.namespace !== "" && { namespace: item.subject.namespace }),
+    name: item.subject.name,
     ...(issue.field !== "" && { field: issue.field }),
     ...(source !== undefined && { source }),
   };

@@ -10,6 +10,7 @@ export type {
   DatastoreDriver,
   Item,
   ItemKey,
+  ItemSubject,
   ListPage,
   ListRequest,
   WatchEvent,

@@ -21,6 +21,15 @@ export interface Item extends ItemKey {
   readonly issues?: readonly ItemIssue[];
   /** Where it was read, if the store has such places. */
   readonly source?: SourcePosition;
+  /** What its author knows it as, where that is another kind (a Pod, a Namespace). */
+  readonly subject?: ItemSubject;
+}
+
+/** A stored thing as it is named where it is written. */
+export interface ItemSubject {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
 }
 
 export interface ListRequest {

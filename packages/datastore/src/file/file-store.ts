@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Item, ItemKey, WatchEvent } from "../driver/driver.ts";
 import type { DatastoreKind } from "../driver/kind.ts";
 import type { ConvertedItem } from "../manifest/to-item.ts";
@@ -66,6 +66,7 @@ export class FileStore {
         name: item.name,
         revision,
         value: item.value,
+        subject: item.subject,
         ...(item.issues.length > 0 && { issues: item.issues }),
         ...(source !== undefined && { source }),
       };

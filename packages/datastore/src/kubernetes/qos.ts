@@ -27,6 +27,7 @@ export function qosControlsOf(
   annotations: Readonly<Record<string, string>>,
   issues: ItemIssue[],
 ): QoSControls | undefined {
+  if (!Object.keys(annotations).some(isQos)) return undefined;
   const out: Record<string, number> = {};
   for (const direction of ["ingress", "egress"] as const)
     Object.assign(out, directionOf(direction, annotations, issues));
@@ -38,6 +39,10 @@ export function qosControlsOf(
     else out["dscp"] = value;
   }
   return Object.keys(out).length > 0 ? out : undefined;
+}
+
+function isQos(annotation: string): boolean {
+  return annotation.startsWith(PREFIX) || annotation.endsWith("gress-bandwidth");
 }
 
 function directionOf(

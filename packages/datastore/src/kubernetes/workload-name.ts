@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { DatastoreError } from "../errors.ts";
 
 /** The four parts of the name of a workload endpoint. */
@@ -75,6 +75,5 @@ export function parseWorkloadName(name: string): WorkloadName | undefined {
  */
 export function workloadInterfaceName(namespace: string, pod: string, prefixes = "cali"): string {
   const prefix = prefixes.split(",")[0]?.trim() || "cali";
-  const hash = createHash("sha1").update(`${namespace}.${pod}`).digest("hex");
-  return prefix + hash.slice(0, 11);
+  return prefix + hash("sha1", `${namespace}.${pod}`, "hex").slice(0, 11);
 }

@@ -1,5 +1,6 @@
 import { messageOf } from "@bulrush/base";
 import { CALICO_V3, kindFacts, type PodResource, type Resource } from "@bulrush/model";
+import type { ItemSubject } from "../driver/driver.ts";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { DATASTORE_KINDS, type DatastoreKind } from "../driver/kind.ts";
 import { convertClusterNetworkPolicy } from "../kubernetes/cluster-network-policy.ts";
@@ -22,6 +23,7 @@ export interface ConvertedItem {
   readonly name: string;
   readonly value: Resource | undefined;
   readonly issues: readonly ItemIssue[];
+  readonly subject: ItemSubject;
 }
 
 const KINDS: ReadonlySet<string> = new Set(DATASTORE_KINDS);
@@ -45,6 +47,7 @@ export function toItem(resource: Resource, options: ConversionOptions): Converte
       namespace,
       name,
       value: undefined,
+      subject: subjectOf(resource),
       issues: [errorAt("", `Cannot be converted: ${messageOf(error)}`)],
     };
   }
@@ -75,7 +78,14 @@ function convert(resource: Resource, options: ConversionOptions): ConvertedItem 
     kind: DatastoreKind,
     value: Resource | undefined,
     issues: readonly ItemIssue[] = [],
-  ): ConvertedItem => ({ kind, namespace, name: value?.metadata.name ?? name, value, issues });
+  ): ConvertedItem => ({
+    kind,
+    namespace,
+    name: value?.metadata.name ?? name,
+    value,
+    issues,
+    subject: subjectOf(resource),
+  });
   if (resource.apiVersion === "v1") {
     switch (resource.kind) {
       case "Namespace":
@@ -108,5 +118,16 @@ function podItem(pod: PodResource, options: ConversionOptions): ConvertedItem | 
   if (!isVisiblePod(pod)) return undefined;
   const { namespace = "" } = pod.metadata;
   const { resource, issues } = convertPod(pod, options);
-  return { kind: "WorkloadEndpoint", namespace, name: podEndpointName(pod), value: resource, issues };
+  return {
+    kind: "WorkloadEndpoint",
+    namespace,
+    name: podEndpointName(pod),
+    value: resource,
+    issues,
+    subject: subjectOf(pod),
+  };
+}
+
+function subjectOf({ kind, metadata }: Resource): ItemSubject {
+  return { kind, namespace: metadata.namespace ?? "", name: metadata.name };
 }

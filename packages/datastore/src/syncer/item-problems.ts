@@ -1,6 +1,6 @@
-import type { ItemKey } from "../driver/driver.ts";
+import type { Item, ItemKey } from "../driver/driver.ts";
 import type { ItemIssue } from "../driver/item-issue.ts";
-import type { Problem, SourcePosition } from "../problem.ts";
+import type { Problem } from "../problem.ts";
 
 /** What is told of one item at most. */
 const MAX_ISSUES_AN_ITEM = 20;
@@ -27,7 +27,7 @@ export class ItemProblems {
     item: ItemKey,
     issues: readonly ItemIssue[],
     effect: string | undefined,
-    source: SourcePosition | undefined,
+    { source, subject = item }: Pick<Item, "source" | "subject">,
   ): readonly Problem[] {
     const id = `${item.namespace}/${item.name}`;
     const known = this.#byItem.get(id);
@@ -39,9 +39,9 @@ export class ItemProblems {
       (issue): Problem => ({
         severity: issue.severity,
         message: issue.message,
-        kind: item.kind,
-        ...(item.namespace !== "" && { namespace: item.namespace }),
-        name: item.name,
+        kind: subject.kind,
+        ...(subject.namespace !== "" && { namespace: subject.namespace }),
+        name: subject.name,
         ...(issue.field !== "" && { field: issue.field }),
         ...(source !== undefined && { source }),
         ...(effect !== undefined && issue.severity === "error" && { effect }),

@@ -4,7 +4,7 @@ import type { DatastoreDriver, Item, ItemKey, WatchEvent, WatchStream } from "..
 import type { DatastoreKind } from "../driver/kind.ts";
 import { datastoreCodeOf } from "../errors.ts";
 import type { DatastoreLogger } from "../logger.ts";
-import { formatProblem, type Problem, type SourcePosition } from "../problem.ts";
+import { formatProblem, type Problem } from "../problem.ts";
 import { processSafely, type ProcessorInput, type UpdateProcessor } from "../process/processor.ts";
 import { Freshness } from "./freshness.ts";
 import { ItemProblems } from "./item-problems.ts";
@@ -336,8 +336,8 @@ export class WatcherCache {
   }
 
   #processItem(item: Item, updates: Update[]): void {
-    const { value, revision, issues, source } = item;
-    this.#process(item, { value, ...(issues !== undefined && { issues }) }, revision, updates, source);
+    const { value, revision, issues } = item;
+    this.#process(item, { value, ...(issues !== undefined && { issues }) }, revision, updates, item);
   }
 
   /** `state` undefined: the item is gone. */
@@ -346,7 +346,7 @@ export class WatcherCache {
     state: Pick<ProcessorInput, "value" | "issues"> | undefined,
     revision: string,
     updates: Update[],
-    source?: SourcePosition,
+    place: Pick<Item, "source" | "subject"> = {},
   ): void {
     const item: ItemKey = { kind, namespace, name };
     const result = processSafely(this.#options.processor, { item, value: undefined, ...state, revision });
@@ -357,7 +357,7 @@ export class WatcherCache {
       else if (applied !== undefined) updates.push(applied);
     }
     const effect = !result.isClosedForm ? undefined : isKept ? "the last good version stays in force" : "closed";
-    const news = this.#problems.set(item, state === undefined ? [] : result.issues, effect, source);
+    const news = this.#problems.set(item, state === undefined ? [] : result.issues, effect, place);
     for (const problem of news) {
       const log = problem.severity === "error" ? "error" : "warn";
       this.#options.logger?.[log]("Stored data is not usable as written", { problem: formatProblem(problem) });
