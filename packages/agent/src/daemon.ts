@@ -16,6 +16,7 @@ import {
   serveHealth,
   serveMetrics,
   type Shutdown,
+  switchableLogger,
 } from "@bulrush/service";
 import { createAgent } from "./agent.ts";
 import { DEFAULT_CONFIG_FILE, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
@@ -43,7 +44,7 @@ export interface DaemonOptions {
  */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
   const clock = systemClock({ keepAlive: true });
-  const early = createLogger({ program: PROGRAM, outputs: [{ to: "stdout", level: "info" }] });
+  const early = switchableLogger(createLogger({ program: PROGRAM, outputs: [{ to: "stdout", level: "info" }] }));
   const shutdown = createShutdown({ logger: early, clock, timeoutMs: STOP_TIMEOUT_MS });
   const health = new HealthAggregator(clock);
   const startup = health.register("FelixStartup");
@@ -64,7 +65,9 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 
   const { loaded, local, logger, source } = ready;
   const config = loaded.values;
-  shutdown.onStop("log", () => logger.flush());
+  early.switchTo(logger);
+  // Also where the process ends in another way than it should.
+  process.once("exit", () => logger.flush());
   for (const warning of loaded.warnings) logger.warn("Setting", { ...warning });
   const settings = Object.fromEntries(
     [...loaded.origins].map(([name, { source: from, text }]) => [name, `${text} (${from})`]),

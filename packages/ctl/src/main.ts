@@ -1,5 +1,4 @@
-import { hasCode, messageOf } from "@bulrush/base";
-import { nearestName } from "@bulrush/service";
+import { hasCode, messageOf, nearestName } from "@bulrush/base";
 import { parseArguments } from "./cli/arguments.ts";
 import type { Command } from "./cli/command.ts";
 import { commandHelp, programHelp } from "./cli/help.ts";

@@ -7,7 +7,6 @@ export {
   type LoadConfigOptions,
   type LoadedConfig,
 } from "./config/load.ts";
-export { nearestName } from "./config/nearest.ts";
 export {
   type ConfigTable,
   defineConfig,
@@ -62,6 +61,7 @@ export {
 } from "./log/create-logger.ts";
 export { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from "./log/logger.ts";
 export { memoryLogger, type LogRecord, type MemoryLogger } from "./log/memory-logger.ts";
+export { switchableLogger, type SwitchableLogger } from "./log/switchable-logger.ts";
 export type {
   BucketOptions,
   Counter,

@@ -1,4 +1,4 @@
-import { nearestName } from "@bulrush/service";
+import { nearestName } from "@bulrush/base";
 import { usageError } from "../errors.ts";
 import type { OptionSpec } from "./command.ts";
 

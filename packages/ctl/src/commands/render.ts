@@ -6,7 +6,8 @@ import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
 import { usageError } from "../errors.ts";
-import { graphConfigFor, graphInSync } from "../input/graph.ts";
+import { graphInSync } from "../input/graph.ts";
+import { graphConfigFor } from "../input/graph-config.ts";
 import { FILE_OPTION, readManifestsAloud } from "../input/manifests.ts";
 
 /** bulrushctl render -f PATH --hostname H */

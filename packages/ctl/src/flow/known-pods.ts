@@ -1,7 +1,7 @@
+import { nearestName } from "@bulrush/base";
 import type { DataplaneState } from "@bulrush/calc";
 import type { ManifestResource } from "@bulrush/datastore";
 import type { PodResource } from "@bulrush/model";
-import { nearestName } from "@bulrush/service";
 
 /** Which names stand for a workload that a flow can start or end at. */
 export interface KnownPods {

@@ -1,7 +1,7 @@
 import { CalcGraph, type CalcMessage } from "@bulrush/calc";
 import { felixParametersOf } from "@bulrush/datastore";
 import type { SyncerCallbacks, SyncStatus, Update } from "@bulrush/model";
-import { graphConfigFor } from "./graph.ts";
+import { graphConfigFor } from "./graph-config.ts";
 
 /**
  * One host's graph on a stream, as its agent has it: what comes before in-sync is gathered, for it also decides how the

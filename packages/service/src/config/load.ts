@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
+import { nearestName } from "@bulrush/base";
 import { isSecretName, REDACTED } from "../redact.ts";
 import { parseIni } from "./ini.ts";
-import { nearestName } from "./nearest.ts";
 import type { ConfigTable, Parameter, ParseContext } from "./parameter.ts";
 import { isServiceLink } from "./service-link.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { convertResources } from "@bulrush/datastore";
 import type { Resource } from "@bulrush/model";
-import { graphConfigFor } from "./graph.ts";
+import { graphConfigFor } from "./graph-config.ts";
 
 const v3 = (kind: string, name: string, spec: unknown): Resource => ({
   apiVersion: "projectcalico.org/v3",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nearestName } from "./nearest.ts";
+import { nearestName } from "./nearest-name.ts";
 
 const NAMES = ["HealthPort", "HealthHost", "ServerPort", "MaxConnectionsUpperLimit", "CAFile"];
 
