@@ -121,11 +121,9 @@ export class FileStore {
   #hashOf(item: ConvertedItem): string {
     const known = this.#hashes.get(item);
     if (known !== undefined) return known;
-    const hash = createHash("sha256")
-      .update(JSON.stringify([item.value ?? null, item.issues]))
-      .digest("base64");
-    this.#hashes.set(item, hash);
-    return hash;
+    const made = hash("sha256", JSON.stringify([item.value ?? null, item.issues]), "base64");
+    this.#hashes.set(item, made);
+    return made;
   }
 }
 
