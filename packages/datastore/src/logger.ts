@@ -1,7 +1,4 @@
-/** The part of a logger that this package uses; the service logger fits. */
-export interface DatastoreLogger {
-  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
-}
+import type { Logger } from "@bulrush/service";
+
+/** The part of a logger that this package uses. */
+export type DatastoreLogger = Pick<Logger, "debug" | "info" | "warn" | "error">;

@@ -48,7 +48,7 @@ function quoted(values: readonly string[] | undefined): string {
 }
 
 /** Readable selectors only: see {@link labelSelector}. "" for none and for an empty one. */
-export function labelSelectorText(selector: LabelSelector | undefined | null): string {
+function labelSelectorText(selector: LabelSelector | undefined | null): string {
   const terms = Object.entries(selector?.matchLabels ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, value]) => `${key} == '${value}'`);

@@ -1,7 +1,7 @@
 import { CALICO_V3, type ProfileResource, type Resource, type ResourceMetadata } from "@bulrush/model";
 
-export const NAMESPACE_PROFILE_PREFIX = "kns.";
-export const SERVICE_ACCOUNT_PROFILE_PREFIX = "ksa.";
+const NAMESPACE_PROFILE_PREFIX = "kns.";
+const SERVICE_ACCOUNT_PROFILE_PREFIX = "ksa.";
 
 /** What a profile of the name is made from, or undefined for a name that is neither. */
 export function parseProfileName(

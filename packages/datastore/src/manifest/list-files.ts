@@ -82,7 +82,7 @@ function identityOf(stat: BigIntStats): string {
 }
 
 /** Of a file: what `stat` says of its identity, size and times. */
-export function stampOf(stat: BigIntStats): string {
+function stampOf(stat: BigIntStats): string {
   return `${identityOf(stat)}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 

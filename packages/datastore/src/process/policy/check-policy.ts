@@ -84,7 +84,7 @@ function checkIcmp(rule: Record<string, unknown>, path: Path, issues: Issue[]): 
 }
 
 /** One rule of a Calico policy or profile. */
-export const rule: Check = (value, path, issues) => {
+const rule: Check = (value, path, issues) => {
   ruleFields(value, path, issues);
   if (!isObject(value)) return;
   if ((value["action"] ?? undefined) === undefined)

@@ -119,7 +119,7 @@ function onlyDenials(read: ReadRule): ReadRule[] {
 }
 
 /** A rule with unreadable parts as it may be applied, or undefined when it is to be dropped. See {@link closePolicy}. */
-export function closeRule(rule: unknown, issues: readonly Issue[]): ReadRule | undefined {
+function closeRule(rule: unknown, issues: readonly Issue[]): ReadRule | undefined {
   const fields: JsonObject = isObject(rule) ? { ...rule } : {};
   const bad = issues.map((issue) => issue.path.slice(2));
   const isActionBad = bad.some((path) => path[0] === undefined || path[0] === "action");

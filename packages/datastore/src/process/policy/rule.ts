@@ -9,7 +9,7 @@ const ACTIONS = { Allow: "allow", Deny: "deny", Log: "log", Pass: "next-tier" } 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The entries of a list that are no CIDR are left out: the checks before have named them. */
-export function readNets(nets: readonly string[]): string[] {
+function readNets(nets: readonly string[]): string[] {
   return nets.map(canonicalCidr).filter((net) => net !== undefined);
 }
 

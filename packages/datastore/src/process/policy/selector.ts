@@ -67,13 +67,13 @@ export function appliesToSelector(spec: AppliesTo, namespace: string): string {
 }
 
 /** A namespace selector of a rule, over the labels that the graph knows. */
-export function ruleNamespaceSelector(text: string): string {
+function ruleNamespaceSelector(text: string): string {
   const inNamespace = hasLabel(NAMESPACE_LABEL);
   return replaceConstants(profileSelector(text, NAMESPACE_PREFIX), inNamespace, notNode(inNamespace)).text;
 }
 
 /** The service accounts of one side of a rule; "" for no condition. */
-export function serviceAccountSelector(match: EntityRule["serviceAccounts"]): string {
+function serviceAccountSelector(match: EntityRule["serviceAccounts"]): string {
   if (match === undefined || match === null) return "";
   const names = match.names ?? [];
   const byName = names.length === 0 ? "" : new Selector(labelInSet(Op.in, SERVICE_ACCOUNT_LABEL, names)).text;
