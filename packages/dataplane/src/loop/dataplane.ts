@@ -181,12 +181,11 @@ class DataplaneLoop implements DataplaneHandle {
   #drain(): void {
     const items = this.#queue;
     this.#queue = [];
+    // The sender may go on: what it sends now waits for the next pass.
+    for (const item of items) if (item.kind === "messages") item.taken();
     for (const item of items) {
       if (item.kind === "mark") this.#mark = item.sequence;
-      else {
-        for (const message of item.messages) this.#onMessage(message);
-        item.taken();
-      }
+      else for (const message of item.messages) this.#onMessage(message);
     }
   }
 

@@ -41,6 +41,7 @@ export class RouteTable {
   readonly #kernel = new Map<RouteKey, Route>();
   readonly #dirty = new Set<RouteKey>();
   readonly #rescan = new Set<string>();
+  /** When an interface was first seen, by index; long ago for those whose grace is over. */
   readonly #firstSeenMs = new Map<number, number>();
   #resyncNeeded = true;
   #listedOnce = false;
@@ -194,14 +195,15 @@ export class RouteTable {
 
   #noteInterfaces(nowMs: number): void {
     const indices = new Set<number>();
-    for (const { index } of this.#interfaces.all()) {
+    for (const { index, name } of this.#interfaces.all()) {
       indices.add(index);
-      if (!this.#firstSeenMs.has(index)) this.#firstSeenMs.set(index, nowMs);
+      // Once we have had routes for it, there is no grace any more.
+      if (this.#candidates.keysOf(name).next().done !== true) this.#firstSeenMs.set(index, -Infinity);
+      else if (!this.#firstSeenMs.has(index)) this.#firstSeenMs.set(index, nowMs);
     }
     for (const index of this.#firstSeenMs.keys()) if (!indices.has(index)) this.#firstSeenMs.delete(index);
   }
 
-  /** Grace ends early once we want a route of our own on the interface. */
   #inGrace(route: Route, nowMs: number): boolean {
     const endMs = this.#graceEndOf(route);
     return endMs !== undefined && nowMs < endMs;
@@ -209,11 +211,8 @@ export class RouteTable {
 
   #graceEndOf(route: Route): number | undefined {
     if (route.device === undefined) return undefined;
-    const name = this.#interfaces.byIndex(route.device)?.name;
     const seenMs = this.#firstSeenMs.get(route.device);
-    if (name === undefined || seenMs === undefined) return undefined;
-    const expected = this.#candidates.keysOf(name).next().done !== true;
-    return expected ? undefined : seenMs + GRACE_MS;
+    return seenMs === undefined ? undefined : seenMs + GRACE_MS;
   }
 
   #graceEndMs(keys: ReadonlySet<RouteKey>): number | undefined {

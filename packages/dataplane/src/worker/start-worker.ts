@@ -15,7 +15,12 @@ export function startDataplaneWorker(
 ): Promise<DataplaneHandle> {
   // The extension is that of this file: .ts in a checkout, .js in a build.
   const entry = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
-  const worker = new Worker(entry, { workerData: { options } satisfies WorkerData, name: "dataplane" });
+  const worker = new Worker(entry, {
+    workerData: { options } satisfies WorkerData,
+    name: "dataplane",
+    // Sockets are opened and closed by number, past the bookkeeping of fs.
+    trackUnmanagedFds: false,
+  });
   return new Promise((resolve, reject) => {
     const handle = new WorkerHandle(worker, events, () => resolve(handle), reject);
   });

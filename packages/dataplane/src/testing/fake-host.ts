@@ -1,0 +1,88 @@
+import { ManualClock } from "@bulrush/base";
+import { FakeNft, type FakeNftOptions, planTable, type TableReadback, Transaction } from "@bulrush/nftables";
+import type { ToDataplane } from "@bulrush/proto";
+import type { DataplaneHandle } from "../handle.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { createDataplane } from "../loop/dataplane.ts";
+import { renderRuleset } from "../render/render-ruleset.ts";
+import type { DataplaneStatus, FromDataplane } from "../status.ts";
+import { FakeRoutes } from "./fake-routes.ts";
+import { FakeSysctls } from "./fake-sysctls.ts";
+
+/** One host of fakes: a kernel that outlives dataplanes, a clock that stands still, and what a dataplane told. */
+export class FakeHost {
+  readonly nft: FakeNft;
+  readonly routes: FakeRoutes = new FakeRoutes();
+  readonly sysctls: FakeSysctls = new FakeSysctls();
+  readonly clock: ManualClock = new ManualClock();
+  readonly applied: number[] = [];
+  readonly messages: FromDataplane[] = [];
+  readonly logs: string[] = [];
+  readonly fatal: Error[] = [];
+  status: DataplaneStatus | undefined;
+
+  constructor(options: FakeNftOptions = {}) {
+    this.nft = new FakeNft(options);
+  }
+
+  /** A dataplane on this host. Jitter is at its least. */
+  start(settings: Readonly<Record<string, string>> = {}): DataplaneHandle {
+    const { nft, routes, sysctls } = this;
+    const kernel: Kernel = {
+      nft,
+      routes,
+      sysctls,
+      openMonitor: (callbacks) => routes.openMonitor(callbacks),
+      close: () => undefined,
+    };
+    return createDataplane({
+      settings: new Map(Object.entries(settings)),
+      kernel,
+      clock: this.clock,
+      random: () => 0,
+      events: {
+        onStatus: (status) => {
+          this.status = status;
+        },
+        onApplied: (sequence) => this.applied.push(sequence),
+        onMessage: (message) => this.messages.push(message),
+        onLog: (level, message) => this.logs.push(`${level} ${message}`),
+        onFatal: (error) => this.fatal.push(error),
+      },
+    });
+  }
+
+  /** Sends, and lets the loop run without moving time. */
+  async send(dataplane: DataplaneHandle, ...messages: readonly ToDataplane[]): Promise<void> {
+    await dataplane.send(messages);
+    await this.settle();
+  }
+
+  /** Lets everything run that needs no time. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 5; i++) await this.clock.advance(0);
+  }
+
+  /** Moves time, and lets the loop run at each step of 50 ms. */
+  async advance(spanMs: number): Promise<void> {
+    for (let left = spanMs; left > 0; left -= 50) {
+      await this.clock.advance(Math.min(50, left));
+      await this.settle();
+    }
+  }
+
+  table(family: "ip" | "ip6" = "ip"): TableReadback | undefined {
+    const reads = this.nft.reads;
+    const table = this.nft.readTable(family, "calico");
+    this.nft.reads = reads;
+    return table;
+  }
+
+  /** What would have to be written to make the kernel's tables those of `renderRuleset` on these messages: "" is right. */
+  missing(messages: readonly ToDataplane[], settings: Readonly<Record<string, string>> = {}): string {
+    const transaction = new Transaction();
+    for (const table of renderRuleset(messages, new Map(Object.entries(settings))))
+      planTable(table, this.table(table.family as "ip" | "ip6"), transaction);
+    return transaction.operations.map(({ kind }) => kind).join(" ");
+  }
+}
