@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { hashValue } from "./value-hash.ts";
@@ -55,6 +56,25 @@ for (const [name, path, a, b] of DIFFERENT)
   test(`hashValue() tells apart: ${name}`, () => {
     assert.notEqual(hashValue(path, a), hashValue(path, b));
   });
+
+test("hashValue() is the hash of the documented form", () => {
+  const form = [
+    "07 04 01000000 61 06 05000000 00 01 02 03 04 03000000 2d3135 04 02000000 6869",
+    "04 01000000 62 07 05 02000000 fc00 3dd8 04 00000000 08",
+    "08",
+  ];
+  const bytes = Buffer.from(form.join("").replaceAll(" ", ""), "hex");
+  const wanted = createHash("sha256").update(bytes).digest().subarray(0, 16).toString("latin1");
+  assert.equal(hashValue(V1, { b: new Map([["\u00fc\ud83d", ""]]), a: [null, false, true, -15, "hi"] }), wanted);
+});
+
+test("hashValue() of a value larger than its buffer, and of what comes after it", () => {
+  const small = hashValue(V1, { a: "small" });
+  const large = { ["k".repeat(3_000_000)]: "\u20ac".repeat(3_000_000) };
+  assert.equal(hashValue(V1, large), hashValue(V1, { ...large }));
+  assert.notEqual(hashValue(V1, large), small);
+  assert.equal(hashValue(V1, { a: "small" }), small);
+});
 
 test("hashValue() is equal exactly when the JSON forms with sorted keys are", () => {
   const json = fc.jsonValue({ maxDepth: 3 });
