@@ -6,4 +6,5 @@ export { CodedError, type CodedErrorOptions, hasCode, messageOf } from "./coded-
 export { compareStrings } from "./compare.ts";
 export { ManualClock } from "./manual-clock.ts";
 export { nearestName } from "./nearest-name.ts";
+export { sha1 } from "./sha1.ts";
 export { base64Url, sha224 } from "./sha224.ts";
