@@ -19,7 +19,7 @@ import type { DedupeBuffer } from "./dedupe-buffer.ts";
 import { SyncClientError } from "./errors.ts";
 
 /** Where the client stands in a server's stream; outlives the connection. */
-export interface StreamPosition {
+interface StreamPosition {
   readonly epoch: string;
   readonly sequence: number;
 }
