@@ -34,7 +34,7 @@ export interface SemanticsCase {
 }
 
 /** Where the cases lie: `world.yaml`, and `NN-title.yaml` beside `NN-title.flows`. */
-export const SEMANTICS_DIRECTORY: string = join(import.meta.dirname, "..", "..", "testdata", "semantics");
+const SEMANTICS_DIRECTORY = join(import.meta.dirname, "..", "..", "testdata", "semantics");
 
 const WORLD = "world.yaml";
 const FLOW =
