@@ -19,6 +19,8 @@ import { ProfileDecoder } from "../passthrough/profile-decoder.ts";
 import { type GraphStats, StatsCollector } from "../passthrough/stats.ts";
 import { ActiveRules } from "../policy/active-rules.ts";
 import { PolicyResolver } from "../policy/policy-resolver.ts";
+import { L3RouteResolver } from "../routes/l3-route-resolver.ts";
+import { VxlanResolver } from "../routes/vxlan-resolver.ts";
 import { SpecCache } from "../rules/spec-cache.ts";
 import { EventSequencer } from "../sequencer/event-sequencer.ts";
 import { IpSetUsers } from "../sets/ip-set-users.ts";
@@ -94,6 +96,9 @@ export class CalcGraph {
   readonly #profiles: ProfileDecoder;
   readonly #encapsulation: EncapsulationResolver;
   readonly #config: ConfigBatcher;
+  /** Present when something here makes routes, or tunnels, of it. */
+  readonly #routes: L3RouteResolver | undefined;
+  readonly #vteps: VxlanResolver | undefined;
   readonly #stats = new StatsCollector();
   #inSync = false;
   #inSyncSent = false;
@@ -111,9 +116,13 @@ export class CalcGraph {
     this.#profiles = new ProfileDecoder(this.#sequencer);
     this.#encapsulation = new EncapsulationResolver(this.#sequencer, config);
     this.#config = new ConfigBatcher(this.#sequencer, options.parametersOf ?? (() => new Map()));
+    if (options.hostname !== "*" && needsRoutes(config))
+      this.#routes = new L3RouteResolver(this.#sequencer, options.hostname);
+    if (config.vxlanEnabled || config.vxlanEnabledV6) this.#vteps = new VxlanResolver(this.#sequencer);
     this.#wirePolicy();
     this.#wireMembers();
     this.#wirePassthrough();
+    this.#wireRoutes(config.routeSource === "WorkloadIPs");
     this.#wireConfig();
     this.#dispatcher.onStatus((status) => {
       if (status === "in-sync") this.#inSync = true;
@@ -134,6 +143,8 @@ export class CalcGraph {
   flush(): void {
     this.#rules.flush();
     this.#sets.flush();
+    this.#routes?.flush();
+    this.#vteps?.flush();
     if (this.#inSync) {
       this.#resolver.flush(this.#rules);
       this.#encapsulation.flush();
@@ -223,10 +234,10 @@ export class CalcGraph {
         );
       }
     });
-    this.#dispatcher.on("Resource", (key, value) => this.#onResource(key, value));
+    this.#dispatcher.on("Resource", (key, value, path) => this.#onResource(key, value, path));
   }
 
-  #onResource(key: ResourceKey, value: Resource | undefined): void {
+  #onResource(key: ResourceKey, value: Resource | undefined, path: string): void {
     const { kind, namespace, name } = key;
     switch (kind) {
       case "Profile": {
@@ -247,6 +258,8 @@ export class CalcGraph {
       case "Node":
         this.#passthrough.setNode(name, value as NodeResource | undefined);
         this.#stats.setNode(name, value !== undefined);
+        this.#routes?.setNode(path, name, value as NodeResource | undefined);
+        this.#vteps?.setNode(name, value as NodeResource | undefined);
         if (name === this.#hostname)
           this.#config.setNodeLabels(value && new Map(Object.entries(value.metadata.labels ?? {})));
         return;
@@ -271,6 +284,20 @@ export class CalcGraph {
     this.#dispatcher.on("Wireguard", (key, value) => this.#passthrough.setWireguard(key.hostname, value));
   }
 
+  #wireRoutes(ofAllWorkloads: boolean): void {
+    const routes = this.#routes;
+    const vteps = this.#vteps;
+    if (vteps !== undefined)
+      this.#dispatcher.on("HostConfig", (key, value) => vteps.setHostConfig(key.hostname, key.name, value));
+    if (routes === undefined) return;
+    this.#dispatcher.on("IPPool", (key, value) => routes.setPool(key.cidr, value));
+    this.#dispatcher.on("WorkloadEndpoint", (key, value, path) => {
+      if (!ofAllWorkloads && key.hostname !== this.#hostname) return;
+      routes.setWorkload(path, key.hostname, hostNets(value?.ipv4_nets ?? [], value?.ipv6_nets ?? []));
+    });
+    if (!ofAllWorkloads) this.#dispatcher.on("Block", (key, value, path) => routes.setBlock(path, key.cidr, value));
+  }
+
   #wireConfig(): void {
     this.#dispatcher.on("GlobalConfig", (key, value) => this.#config.setGlobal(key.name, value));
     this.#dispatcher.on("HostConfig", (key, value) => {
@@ -278,6 +305,13 @@ export class CalcGraph {
     });
     this.#dispatcher.on("ReadyFlag", (_key, value) => this.#config.setReady(value));
   }
+}
+
+function needsRoutes(config: CalcGraphConfig): boolean {
+  const { programClusterRoutes: mode } = config;
+  const programsIpip = config.ipipEnabled && (mode === "Enabled" || mode === "EnabledIPIPOnly");
+  const programsVxlan = config.vxlanEnabled || config.vxlanEnabledV6;
+  return programsIpip || programsVxlan || config.wireguardEnabled || config.noEncapNeeded;
 }
 
 function profileLabels(profile: ProfileResource | undefined): LabelMap | undefined {

@@ -8,6 +8,8 @@ import { freshState, HOST, type KV, Rig, update } from "../testing/harness.ts";
 /** Longer with TEST_LONG=1. */
 const RUNS = process.env["TEST_LONG"] === "1" ? 10_000 : 400;
 
+const CONFIG = { vxlanEnabled: true };
+
 /** Runs the steps on one graph; returns what the datastore holds at the end. */
 function run(rig: Rig, sequence: readonly Step[], syncAt: number): KV[] {
   const live = new Map<string, KV>();
@@ -40,14 +42,14 @@ function run(rig: Rig, sequence: readonly Step[], syncAt: number): KV[] {
 test("CalcGraph ends in the same state whatever came before", () => {
   fc.assert(
     fc.property(steps, fc.nat({ max: 80 }), fc.constantFrom(HOST, "*"), (sequence, syncAt, hostname) => {
-      const rig = new Rig(hostname);
+      const rig = new Rig(hostname, CONFIG);
       const live = run(rig, sequence, syncAt);
-      assert.deepEqual(rig.normal, freshState(live, {}, hostname));
+      assert.deepEqual(rig.normal, freshState(live, CONFIG, hostname));
       rig.flush();
       assert.deepEqual(rig.messages, [], "a flush without a change sends nothing");
       rig.graph.onUpdates(live.map(({ key }) => update(key, undefined)));
       rig.flush();
-      assert.deepEqual(rig.normal, freshState([], {}, hostname), "nothing is left of it");
+      assert.deepEqual(rig.normal, freshState([], CONFIG, hostname), "nothing is left of it");
     }),
     { numRuns: RUNS },
   );
@@ -62,7 +64,7 @@ test("CalcGraph sends the same messages in the same order for one state, whateve
   fc.assert(
     fc.property(shuffled, (orders) => {
       const [a, b] = orders.map((state) => {
-        const rig = new Rig();
+        const rig = new Rig(HOST, CONFIG);
         rig.go(state);
         rig.inSync();
         rig.flush();

@@ -1,4 +1,4 @@
-import type { EndpointPort, PolicyKey, Rule, Value } from "@bulrush/model";
+import type { EndpointPort, IPPool, NodeResource, PolicyKey, Rule, Value } from "@bulrush/model";
 import fc from "fast-check";
 import {
   hostEndpoint,
@@ -11,7 +11,7 @@ import {
   tier,
   workload,
 } from "./fixtures.ts";
-import type { KV } from "./harness.ts";
+import { HOST, type KV } from "./harness.ts";
 
 /**
  * Random contents of a datastore. Everything comes from small pools, so that names meet, sets are shared, and things go
@@ -164,12 +164,81 @@ const anyTier: fc.Arbitrary<KV> = fc
 
 const profileName = fc.constantFrom("kns.a", "kns.b", "ksa.a.x");
 
+const hostName = fc.constantFrom(HOST, "remote", "other");
+
+const anyNode: fc.Arbitrary<KV> = fc
+  .tuple(
+    hostName,
+    fc.constantFrom(undefined, "192.168.0.1/24", "192.168.0.2/24", "10.0.0.3/32"),
+    fc.constantFrom(undefined, "10.0.0.4"),
+    fc.constantFrom(undefined, "192.168.0.9", "fd00::9"),
+  )
+  .map(([name, ipv4Address, tunnelAddress, internal]) => {
+    const value: NodeResource = {
+      apiVersion: "projectcalico.org/v3",
+      kind: "Node",
+      metadata: { name },
+      spec: {
+        ...(ipv4Address && { bgp: { ipv4Address } }),
+        ...(tunnelAddress && { ipv4VXLANTunnelAddr: tunnelAddress }),
+        ...(internal && { addresses: [{ address: internal, type: "InternalIP" as const }] }),
+      },
+    };
+    return { key: { type: "Resource", kind: "Node", namespace: "", name }, value };
+  });
+
+const anyPool: fc.Arbitrary<KV> = fc
+  .record({
+    cidr: fc.constantFrom("10.0.0.0/8", "10.0.0.0/16", "192.168.0.0/24", "fd00::/64"),
+    vxlan_mode: fc.constantFrom<IPPool["vxlan_mode"][]>("", "always", "cross-subnet"),
+    masquerade: fc.boolean(),
+    allowed_uses: fc.constantFrom(["Workload"], ["LoadBalancer"]),
+  })
+  .map((fields) => ({
+    key: { type: "IPPool", cidr: fields.cidr },
+    value: {
+      ipip: "",
+      ipip_mode: "",
+      ipam: true,
+      disabled: false,
+      disableBGPExport: false,
+      assignment_mode: "Automatic",
+      ...fields,
+    },
+  }));
+
+const anyBlock: fc.Arbitrary<KV> = fc
+  .tuple(
+    fc.constantFrom("10.0.0.0/29", "10.0.0.8/29", "fd00::/125"),
+    fc.option(hostName, { nil: undefined }),
+    fc.array(fc.option(fc.nat({ max: 2 })), { minLength: 8, maxLength: 8 }),
+  )
+  .map(([cidr, owner, allocations]) => ({
+    key: { type: "Block", cidr },
+    value: {
+      cidr,
+      ...(owner !== undefined && { affinity: `host:${owner}` }),
+      allocations,
+      unallocated: [],
+      attributes: [HOST, "remote", "other"].map((node) => ({ secondary: { node } })),
+    },
+  }));
+
+const anyTunnel: fc.Arbitrary<KV> = hostName.map((hostname) => ({
+  key: { type: "HostConfig", hostname, name: "IPv4VXLANTunnelAddr" },
+  value: "10.0.0.4",
+}));
+
 /** One key with one value. */
 export const anyKV: fc.Arbitrary<KV> = fc.oneof(
   { weight: 6, arbitrary: anyWorkload },
   { weight: 2, arbitrary: anyHostEndpoint },
   { weight: 6, arbitrary: anyPolicy },
   { weight: 2, arbitrary: anyTier },
+  { weight: 2, arbitrary: anyNode },
+  { weight: 1, arbitrary: anyPool },
+  { weight: 2, arbitrary: anyBlock },
+  { weight: 1, arbitrary: anyTunnel },
   { weight: 2, arbitrary: fc.tuple(profileName, labels).map(([name, map]) => profileLabels(name, map)) },
   { weight: 2, arbitrary: fc.tuple(profileName, rules, rules).map(([name, a, b]) => profileRules(name, a, b)) },
   {
@@ -218,11 +287,14 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 60, size: "max" },
 );
 
+/** Values whose fields belong together. */
+const UNMIXED: ReadonlySet<string> = new Set(["Resource", "Block", "IPPool"]);
+
 /** `kv` with some of its fields as in `like`; `undefined` when they are not of one type. */
 export function changed(kv: KV, like: KV, fields: number): KV | undefined {
   const { value } = kv;
   const isPlain = typeof value === "object" && typeof like.value === "object" && !(value instanceof Map);
-  if (kv.key.type !== like.key.type || !isPlain || kv.key.type === "Resource") return undefined;
+  if (kv.key.type !== like.key.type || !isPlain || UNMIXED.has(kv.key.type)) return undefined;
   const next: Record<string, unknown> = { ...value };
   const names = [...new Set([...Object.keys(value), ...Object.keys(like.value)])].sort();
   for (const [i, name] of names.entries()) {
