@@ -23,8 +23,8 @@ import {
   RETURN,
   setMark,
   unmarked,
-  untracked,
   verdict,
+  withoutFlow,
 } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
 import { allow, deny } from "./verdicts.ts";
@@ -101,8 +101,8 @@ export function forwardEnd(config: DataplaneConfig, topology: Topology): RuleSta
 
 /**
  * filter-OUTPUT: packets of this host, by host endpoint policy. What goes to local workloads is theirs to judge. DNATed
- * packets are judged in mangle, by where they really go. A packet that is not tracked has no DNAT status, and must be
- * judged here: hence two rules.
+ * packets are judged in mangle, by where they really go. A packet without a flow (not tracked, or invalid) has no DNAT
+ * status, and must be judged here: hence two rules.
  */
 export function outputChain(config: DataplaneConfig): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
@@ -110,7 +110,7 @@ export function outputChain(config: DataplaneConfig): ChainState {
     rule(marked(accept), ...allow(LAYER, config)),
     ...config.interfacePrefixes.map((prefix) => rule(outInterfaces(prefix), verdict(RETURN))),
     rule(clearMark(accept + pass + scratch0 + scratch1)),
-    rule(untracked(), to(CHAIN.toHost)),
+    rule(withoutFlow(), to(CHAIN.toHost)),
     rule(destinationNotTranslated(), to(CHAIN.toHost)),
     rule(marked(accept), ...allow(LAYER, config)),
   ]);

@@ -140,15 +140,16 @@ export function destinationTranslated(): Statement {
 }
 
 /**
- * The flow's destination was not translated, as a test of one bit of `ct status`. A packet that is not tracked has no
- * status and matches neither this nor its opposite: see {@link untracked}.
+ * The flow's destination was not translated, as a test of one bit of `ct status`. A packet without a flow has no status
+ * and matches neither this nor its opposite: see {@link withoutFlow}.
  */
 export function destinationNotTranslated(): Statement {
   return match(ct("status"), "==", { kind: "masked", mask: CT_STATUS.dnat, value: 0 });
 }
 
-export function untracked(): Statement {
-  return hasBits("state", CT_STATE.untracked);
+/** Conntrack has no flow for the packet: it was told not to track it, or can make nothing of it. */
+export function withoutFlow(): Statement {
+  return hasBits("state", CT_STATE.untracked + CT_STATE.invalid);
 }
 
 /** Any of the bits. */

@@ -1,0 +1,128 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+
+/** How a connection attempt ended: made, refused by an answer, or no answer. */
+export type Outcome = "connected" | "refused" | "silence";
+
+/** Silence for this long is taken for a dropped packet. */
+const PATIENCE_S = "0.4";
+const GATEWAY = "169.254.1.1";
+
+const SERVER = `
+const net = require("node:net");
+const ports = process.argv.slice(1).map(Number);
+let left = ports.length;
+for (const port of ports)
+  net.createServer((socket) => socket.on("data", (data) => socket.write(data)).on("error", () => {}))
+    .listen(port, "0.0.0.0", () => { if (--left === 0) console.log("ready"); });
+`;
+
+/** Keeps one connection open: each line on stdin is sent, and the echo is printed. */
+const CLIENT = `
+const [address, port] = process.argv.slice(1);
+const socket = require("node:net").connect({ host: address, port: Number(port) }, () => console.log("open"));
+socket.on("data", (data) => process.stdout.write(data));
+process.stdin.on("data", (data) => socket.write(data));
+`;
+
+/**
+ * A host with pods and one outside machine, of real namespaces. The test's own namespace is the host:
+ *
+ *     pod a ─ eth0 ── calia ┐                 ┌ eth0 ── eth0 ─ ext (192.168.7.2)
+ *     pod b ─ eth0 ── calib ┴ host (192.168.7.1)
+ *
+ * Pods reach the host through 169.254.1.1, as a CNI plugin sets them up. For `kernelTests` only: it needs network and
+ * mount namespaces of its own.
+ */
+export class KernelLab {
+  readonly #children: ChildProcess[] = [];
+
+  constructor() {
+    execFileSync("mount", ["-t", "tmpfs", "tmpfs", "/run"]);
+    mkdirSync("/run/netns", { recursive: true });
+    this.run("ip link set lo up");
+    this.run("ip netns add ext");
+    this.run("ip link add eth0 type veth peer name eth0 netns ext");
+    this.run("ip addr add 192.168.7.1/24 dev eth0");
+    this.run("ip link set eth0 up");
+    this.run("ip -n ext addr add 192.168.7.2/24 dev eth0");
+    this.run("ip -n ext link set eth0 up");
+    this.run("ip -n ext link set lo up");
+    this.run("ip -n ext route add 10.65.0.0/16 via 192.168.7.1");
+  }
+
+  /** A command of words without quotes. Throws when it fails. */
+  run(command: string): string {
+    const [program = "", ...words] = command.split(" ");
+    return execFileSync(program, words, { encoding: "utf8" });
+  }
+
+  /** Programs foreign rules in nft's own syntax. */
+  nft(rules: string): void {
+    execFileSync("nft", ["-f", "-"], { input: rules });
+  }
+
+  /** A pod with one address; its host side is `cali<name>`. */
+  addPod(name: string, address: string): void {
+    this.run(`ip netns add ${name}`);
+    this.run(`ip link add cali${name} address ee:ee:ee:ee:ee:ee type veth peer name eth0 netns ${name}`);
+    this.run(`ip link set cali${name} up`);
+    this.run(`ip -n ${name} link set lo up`);
+    this.run(`ip -n ${name} addr add ${address}/32 dev eth0`);
+    this.run(`ip -n ${name} link set eth0 up`);
+    this.run(`ip -n ${name} route add ${GATEWAY} dev eth0 scope link`);
+    this.run(`ip -n ${name} route add default via ${GATEWAY} dev eth0`);
+    this.run(`ip -n ${name} neigh replace ${GATEWAY} lladdr ee:ee:ee:ee:ee:ee dev eth0 nud permanent`);
+  }
+
+  /** The hardware address of a pod's eth0. */
+  macOf(name: string): string {
+    const [link] = JSON.parse(this.run(`ip -j -n ${name} link show eth0`)) as [{ address: string }];
+    return link.address;
+  }
+
+  /** Echo servers on TCP ports; undefined for the host. */
+  async serve(name: string | undefined, ...ports: readonly number[]): Promise<void> {
+    const server = this.#spawn(name, process.execPath, ["-e", SERVER, ...ports.map(String)]);
+    await once(server.stdout ?? server, "data");
+  }
+
+  /** A connection that stays: sends a word and resolves with the echo, or with "" when none comes. */
+  async openConnection(name: string, address: string, port: number): Promise<(word: string) => Promise<string>> {
+    const client = this.#spawn(name, process.execPath, ["-e", CLIENT, address, String(port)]);
+    const { stdout } = client;
+    if (stdout === null) throw new Error("No output of the client");
+    await once(stdout, "data");
+    return async (word) => {
+      client.stdin?.write(word);
+      const timer = AbortSignal.timeout(1000);
+      const [data] = await once(stdout, "data", { signal: timer }).catch(() => [""]);
+      return String(data);
+    };
+  }
+
+  /** Tries a TCP connection from a pod, from "ext", or (undefined) from the host. */
+  async connect(name: string | undefined, address: string, port: number): Promise<Outcome> {
+    const script = `exec 3<>/dev/tcp/${address}/${port}`;
+    const words = ["timeout", PATIENCE_S, "bash", "-c", script];
+    const [program = "", ...rest] = name === undefined ? words : ["ip", "netns", "exec", name, ...words];
+    return new Promise((resolve) => {
+      execFile(program, rest, (error) => {
+        if (error === null) resolve("connected");
+        else resolve(error.code === 124 ? "silence" : "refused");
+      });
+    });
+  }
+
+  close(): void {
+    for (const child of this.#children) child.kill("SIGKILL");
+  }
+
+  #spawn(name: string | undefined, program: string, words: readonly string[]): ChildProcess {
+    const all = name === undefined ? [program, ...words] : ["ip", "netns", "exec", name, program, ...words];
+    const child = spawn(all[0] ?? "", all.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+    this.#children.push(child);
+    return child;
+  }
+}
