@@ -18,6 +18,7 @@ import { Passthrough } from "../passthrough/passthrough.ts";
 import { ProfileDecoder } from "../passthrough/profile-decoder.ts";
 import { type GraphStats, StatsCollector } from "../passthrough/stats.ts";
 import { ActiveRules } from "../policy/active-rules.ts";
+import { AMBIENT_SET, EndpointDataResolver } from "../policy/endpoint-data.ts";
 import { PolicyResolver } from "../policy/policy-resolver.ts";
 import { L3RouteResolver } from "../routes/l3-route-resolver.ts";
 import { VxlanResolver } from "../routes/vxlan-resolver.ts";
@@ -92,6 +93,7 @@ export class CalcGraph {
   readonly #sets: IpSetUsers;
   readonly #resolver: PolicyResolver;
   readonly #rules: ActiveRules;
+  readonly #endpointData: EndpointDataResolver;
   readonly #passthrough: Passthrough;
   readonly #profiles: ProfileDecoder;
   readonly #encapsulation: EncapsulationResolver;
@@ -112,6 +114,8 @@ export class CalcGraph {
     this.#sets = new IpSetUsers(this.#sequencer.ipSets, this.#members, this.#services, config.suppressOverlaps);
     this.#resolver = new PolicyResolver(this.#sequencer, options.hostname === "*");
     this.#rules = new ActiveRules(this.#keys, new SpecCache(), this.#sets, this.#sequencer, this.#resolver);
+    this.#endpointData = new EndpointDataResolver(this.#keys, options.hostname, config.istioAmbient);
+    if (config.istioAmbient) this.#sets.retain(AMBIENT_SET);
     this.#passthrough = new Passthrough(this.#sequencer);
     this.#profiles = new ProfileDecoder(this.#sequencer);
     this.#encapsulation = new EncapsulationResolver(this.#sequencer, config);
@@ -146,6 +150,7 @@ export class CalcGraph {
     this.#routes?.flush();
     this.#vteps?.flush();
     if (this.#inSync) {
+      this.#endpointData.flush(this.#rules, this.#resolver);
       this.#resolver.flush(this.#rules);
       this.#encapsulation.flush();
       this.#config.flush();
@@ -201,7 +206,7 @@ export class CalcGraph {
     const members = this.#members;
     this.#dispatcher.on("WorkloadEndpoint", (key, value, path) => {
       const labels = this.#keys.makeSet(value?.labels ?? NO_MAP);
-      if (this.#isLocal(key.hostname)) this.#rules.setEndpoint(path, key, value, labels);
+      if (this.#isLocal(key.hostname)) this.#setLocalEndpoint(path, key, value, labels);
       if (value === undefined) {
         if (members.removeItem(path)) this.#stats.onWorkload(key.hostname, -1);
         return;
@@ -212,7 +217,7 @@ export class CalcGraph {
     });
     this.#dispatcher.on("HostEndpoint", (key, value, path) => {
       const labels = this.#keys.makeSet(value?.labels ?? NO_MAP);
-      if (this.#isLocal(key.hostname)) this.#rules.setEndpoint(path, key, value, labels);
+      if (this.#isLocal(key.hostname)) this.#setLocalEndpoint(path, key, value, labels);
       if (value === undefined) {
         if (members.removeItem(path)) this.#stats.onHostEndpoint(key.hostname, -1);
         return;
@@ -237,6 +242,11 @@ export class CalcGraph {
     this.#dispatcher.on("Resource", (key, value, path) => this.#onResource(key, value, path));
   }
 
+  #setLocalEndpoint(...[path, key, value, labels]: Parameters<ActiveRules["setEndpoint"]>): void {
+    this.#rules.setEndpoint(path, key, value, labels);
+    this.#endpointData.onEndpointsChanged();
+  }
+
   #onResource(key: ResourceKey, value: Resource | undefined, path: string): void {
     const { kind, namespace, name } = key;
     switch (kind) {
@@ -245,6 +255,7 @@ export class CalcGraph {
         const labels = this.#keys.makeSet(map ?? NO_MAP);
         this.#rules.setProfileLabels(name, labels);
         const changed = this.#members.setProfile(name, labels);
+        if (changed) this.#endpointData.onEndpointsChanged();
         this.#profiles.setProfile(name, map, changed);
         this.#stats.setProfile(name, value !== undefined);
         return;
@@ -260,8 +271,14 @@ export class CalcGraph {
         this.#stats.setNode(name, value !== undefined);
         this.#routes?.setNode(path, name, value as NodeResource | undefined);
         this.#vteps?.setNode(name, value as NodeResource | undefined);
-        if (name === this.#hostname)
-          this.#config.setNodeLabels(value && new Map(Object.entries(value.metadata.labels ?? {})));
+        if (name === this.#hostname) {
+          const labels = value && new Map(Object.entries(value.metadata.labels ?? {}));
+          this.#config.setNodeLabels(labels);
+          this.#endpointData.setNodeLabels(labels);
+        }
+        return;
+      case "BGPPeer":
+        this.#endpointData.setPeer(name, value);
         return;
       case "BGPConfiguration":
         if (name === "default") this.#passthrough.setBgpConfiguration(value as BGPConfigurationResource | undefined);
@@ -269,7 +286,6 @@ export class CalcGraph {
       case "FelixConfiguration":
         this.#config.setScoped(name, value as FelixConfigurationResource | undefined);
         return;
-      case "BGPPeer":
       case "BGPFilter":
       case "CalicoNodeStatus":
       case "LiveMigration":

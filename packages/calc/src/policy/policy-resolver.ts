@@ -61,13 +61,18 @@ export class PolicyResolver implements PlacingListener {
     this.#tiersDirty = true;
   }
 
-  /** Data that another calculator has for a workload endpoint, by the path of its key. Empty: none. */
-  setComputed(path: string, data: ComputedData, endpoint: LocalEndpoint | undefined): void {
-    const old = this.#computed.get(path) ?? NOTHING_COMPUTED;
-    if (sameValue(old, data)) return;
+  /** Whether any endpoint has data of another calculator. */
+  get hasComputed(): boolean {
+    return this.#computed.size > 0;
+  }
+
+  /** Data that other calculators have for a workload endpoint. Empty: none. */
+  setComputed(endpoint: LocalEndpoint, data: ComputedData): void {
+    const { path } = endpoint;
+    if (sameValue(this.#computed.get(path) ?? NOTHING_COMPUTED, data)) return;
     if (Object.keys(data).length === 0) this.#computed.delete(path);
     else this.#computed.set(path, data);
-    if (endpoint !== undefined) this.onEndpointDirty(endpoint);
+    this.onEndpointDirty(endpoint);
   }
 
   /** Resolves what is dirty. Only once the datastore was in sync. */
@@ -85,6 +90,7 @@ export class PolicyResolver implements PlacingListener {
     const { path, key, value } = endpoint;
     if (value === undefined) {
       this.#given.delete(path);
+      this.#computed.delete(path);
       this.#remove(endpoint);
       return;
     }

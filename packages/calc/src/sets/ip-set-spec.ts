@@ -12,6 +12,8 @@ export type IpSetSpec = SelectorSetSpec | NamedPortSetSpec | ServiceSetSpec;
 export interface SelectorSetSpec {
   readonly kind: "selector";
   readonly id: string;
+  /** Default NET. A set of bare addresses is only for workloads, which have no networks. */
+  readonly type?: "IP";
   readonly selector: Selector;
 }
 
@@ -51,7 +53,7 @@ export function serviceSet(service: string, withPorts: boolean): ServiceSetSpec 
 }
 
 export function ipSetType(spec: IpSetSpec): IPSetType {
-  if (spec.kind === "selector") return "NET";
+  if (spec.kind === "selector") return spec.type ?? "NET";
   if (spec.kind === "named-port") return "IP_AND_PORT";
   return spec.withPorts ? "IP_AND_PORT" : "NET";
 }

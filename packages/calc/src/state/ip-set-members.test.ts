@@ -25,9 +25,11 @@ test("findAddress() finds the member that covers an address", () => {
   assert.equal(found("fd00::5"), undefined);
 });
 
-test("findAddress() reads sets of bare addresses", () => {
+test("findAddress() reads sets of addresses, bare or as networks of one", () => {
   const set = new IpSetMembers("all-istio-weps", "IP");
   set.add("10.0.0.1");
+  set.add("10.0.0.3/32");
+  assert.equal(set.findAddress(address("10.0.0.3")), "10.0.0.3/32");
   assert.equal(set.findAddress(address("10.0.0.1")), "10.0.0.1");
   assert.equal(set.findAddress(address("10.0.0.2")), undefined);
 });

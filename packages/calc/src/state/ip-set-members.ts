@@ -53,10 +53,8 @@ export class IpSetMembers {
 
   /** The member that covers the address, in a set of addresses or networks. */
   findAddress(address: Address): string | undefined {
-    if (this.type === "IP") {
-      const text = formatAddress(address);
-      return this.members.has(text) ? text : undefined;
-    }
+    const bare = formatAddress(address);
+    if (this.type === "IP" && this.members.has(bare)) return bare;
     const exact = formatCidr(cidrOf(address));
     if (this.members.has(exact)) return exact;
     const found = (address.family === 4 ? this.#broad4 : this.#broad6)?.lookup(address);

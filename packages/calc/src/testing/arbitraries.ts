@@ -295,7 +295,8 @@ export function changed(kv: KV, like: KV, fields: number): KV | undefined {
   const { value } = kv;
   const isPlain = typeof value === "object" && typeof like.value === "object" && !(value instanceof Map);
   if (kv.key.type !== like.key.type || !isPlain || UNMIXED.has(kv.key.type)) return undefined;
-  const next: Record<string, unknown> = { ...value };
+  const next: Record<string, unknown> = {};
+  Object.assign(next, value);
   const names = [...new Set([...Object.keys(value), ...Object.keys(like.value)])].sort();
   for (const [i, name] of names.entries()) {
     if (((fields >> i) & 1) === 0) continue;
