@@ -17,6 +17,8 @@ import { splitTransaction } from "./split-transaction.ts";
 const MAX_TRIES = 10;
 const RECREATE_FROM_TRY = 7;
 const FIRST_PAUSE_MS = 1;
+/** net.core.wmem_default of most kernels. */
+const SMALLEST_BUFFER_BYTES = 212_992;
 
 export interface ProgrammerOptions {
   readonly nft: NftConnection;
@@ -58,6 +60,10 @@ export class RulesetProgrammer {
   #known = false;
   #adopted = false;
   #refreshDue = false;
+  /** Bytes of one part of a transaction that has to be cut; set once the first one was. */
+  #budgetBytes: number | undefined;
+  /** False once the whole table has proved too large for one batch. */
+  #canRecreate = true;
 
   constructor(options: ProgrammerOptions) {
     this.#options = options;
@@ -84,9 +90,8 @@ export class RulesetProgrammer {
     let pauseMs = FIRST_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        this.#run(
-          attempt >= RECREATE_FROM_TRY ? this.#planAnew() : this.#known ? this.#planChanges() : this.#planRead(),
-        );
+        const anew = attempt >= RECREATE_FROM_TRY && this.#canRecreate;
+        this.#run(anew ? this.#planAnew() : this.#known ? this.#planChanges() : this.#planRead());
         for (const table of this.#options.tables) table.acknowledge();
         this.#known = true;
         this.#adopted = true;
@@ -163,17 +168,33 @@ export class RulesetProgrammer {
   #run(transaction: Transaction): void {
     if (transaction.isEmpty) return;
     try {
-      this.#options.nft.run(transaction);
-      this.counters.transactions++;
+      this.#runOne(transaction);
     } catch (error) {
-      if (!(error instanceof NftError) || error.code !== NFT_ERROR_CODES.tooLarge) throw error;
-      const parts = splitTransaction(transaction);
-      if (parts.length <= 1) throw error;
-      for (const part of parts) {
-        this.#options.nft.run(part);
-        this.counters.transactions++;
-      }
+      if (!isTooLarge(error)) throw error;
+      this.#runInParts(transaction, error);
     }
+  }
+
+  #runInParts(transaction: Transaction, tooLarge: NftError): void {
+    const limit = tooLarge.data["limit"];
+    this.#budgetBytes ??= typeof limit === "number" ? limit : SMALLEST_BUFFER_BYTES;
+    const parts = splitTransaction(transaction, this.#budgetBytes);
+    if (parts.length <= 1) {
+      this.#canRecreate = false;
+      throw tooLarge;
+    }
+    try {
+      for (const part of parts) this.#runOne(part);
+    } catch (error) {
+      // The parts before are in the kernel: the next try reads back, and cuts smaller.
+      if (isTooLarge(error)) this.#budgetBytes /= 2;
+      throw error;
+    }
+  }
+
+  #runOne(transaction: Transaction): void {
+    this.#options.nft.run(transaction);
+    this.counters.transactions++;
   }
 
   /** Every object that a repair touches was changed by somebody else. */
@@ -188,6 +209,10 @@ export class RulesetProgrammer {
     }
     this.#options.onWarning("Repair nf_tables that somebody else changed", { objects: [...objects].slice(0, 20) });
   }
+}
+
+function isTooLarge(error: unknown): error is NftError {
+  return error instanceof NftError && error.code === NFT_ERROR_CODES.tooLarge;
 }
 
 function objectOf(operation: NftOperation): { kind: DriftKind & ("chain" | "set" | "map"); name: string } | undefined {
