@@ -5,7 +5,7 @@ import { DesiredTable } from "./desired-table.ts";
 export type DesiredTables = ReadonlyMap<Family, DesiredTable>;
 
 /** The table that is ours in each family. Foreign tables are never touched. */
-export const TABLE_NAME = "calico";
+const TABLE_NAME = "calico";
 
 export function createDesiredTables(ipv6Support: boolean): DesiredTables {
   const tables = new Map<Family, DesiredTable>([[4, new DesiredTable("ip", TABLE_NAME)]]);

@@ -43,7 +43,7 @@ export interface EndpointChainInput {
 }
 
 /** The policies of a tier that count, in the chain's direction. */
-export function enforcedPolicies(tier: TierInfo, direction: Direction): PolicyID[] {
+function enforcedPolicies(tier: TierInfo, direction: Direction): PolicyID[] {
   const policies = direction === "ingress" ? tier.ingress_policies : tier.egress_policies;
   return policies.filter((id) => !isStaged(id));
 }

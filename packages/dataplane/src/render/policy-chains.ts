@@ -28,7 +28,7 @@ export function isStaged(id: PolicyID): boolean {
  * The layers whose endpoint chains may jump to a policy: do-not-track policy runs ahead of conntrack, pre-DNAT policy
  * ahead of NAT, and normal policy in filter and (for what was DNATed past filter's OUTPUT) in mangle.
  */
-export function policyLayers(policy: DataplanePolicy): readonly Layer[] {
+function policyLayers(policy: DataplanePolicy): readonly Layer[] {
   if (policy.untracked) return ["raw"];
   return policy.pre_dnat ? ["mangle"] : ["filter", "mangle"];
 }

@@ -6,7 +6,7 @@
  * addresses is two kernel sets, and "is in it" means "is in either". A part without members is left out, as long as one
  * remains; the shape depends on the members of the moment alone, so that a restart finds what it would make.
  */
-export interface SetShape {
+interface SetShape {
   /** Sets to look the address (or address, protocol, port) up in: one, or two. Never none. */
   readonly names: readonly string[];
 }

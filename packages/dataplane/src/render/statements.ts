@@ -42,7 +42,7 @@ export function meta(key: MetaKey): Operand {
   return { kind: "meta", key };
 }
 
-export function ct(key: CtKey): Operand {
+function ct(key: CtKey): Operand {
   return { kind: "ct", key };
 }
 
@@ -112,16 +112,6 @@ export function inInterfaces(prefix: string): Statement {
 
 export function outInterfaces(prefix: string): Statement {
   return match(meta("oifname"), "==", { kind: "prefix", prefix });
-}
-
-/** The packet's destination is an address of this host. */
-export function toLocalAddress(): Statement {
-  return equals({ kind: "fib", result: "type", flags: ["daddr"] }, "local");
-}
-
-/** The packet's source is an address of this host. */
-export function fromLocalAddress(): Statement {
-  return equals({ kind: "fib", result: "type", flags: ["saddr"] }, "local");
 }
 
 /** The packet belongs to a flow that was let through before, or to one that such a flow asked for. */

@@ -2,7 +2,7 @@ import type { Route } from "@bulrush/netlink";
 import type { Interfaces } from "../manager/interfaces.ts";
 
 /** RTPROT_ number of routes that only we make. */
-export const OWN_PROTOCOL = 80;
+const OWN_PROTOCOL = 80;
 
 /** By what a listed route is known to be ours to judge. */
 export interface RouteOwnership {
@@ -13,7 +13,7 @@ export interface RouteOwnership {
 }
 
 /** True for workload interfaces. */
-export function isWorkloadInterface(name: string, prefixes: readonly string[]): boolean {
+function isWorkloadInterface(name: string, prefixes: readonly string[]): boolean {
   return prefixes.some((prefix) => name.startsWith(prefix));
 }
 

@@ -39,7 +39,7 @@ export class KernelLab {
   readonly #children: ChildProcess[] = [];
 
   constructor() {
-    execFileSync("mount", ["-t", "tmpfs", "tmpfs", "/run"]);
+    this.run("mount -t tmpfs tmpfs /run");
     mkdirSync("/run/netns", { recursive: true });
     this.run("ip link set lo up");
     this.run("ip netns add ext");
@@ -53,14 +53,14 @@ export class KernelLab {
   }
 
   /** A command of words without quotes. Throws when it fails. */
-  run(command: string): string {
+  run(command: string, input = ""): string {
     const [program = "", ...words] = command.split(" ");
-    return execFileSync(program, words, { encoding: "utf8" });
+    return execFileSync(program, words, { encoding: "utf8", input });
   }
 
   /** Programs foreign rules in nft's own syntax. */
   nft(rules: string): void {
-    execFileSync("nft", ["-f", "-"], { input: rules });
+    this.run("nft -f -", rules);
   }
 
   /** A pod with one address; its host side is `cali<name>`. */

@@ -14,7 +14,10 @@ export function startDataplaneWorker(
   events: DataplaneEvents,
 ): Promise<DataplaneHandle> {
   // The extension is that of this file: .ts in a checkout, .js in a build.
-  const entry = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
+  const entry = new URL(
+    import.meta.url.endsWith(".ts") ? "./dataplane-worker.ts" : "./dataplane-worker.js",
+    import.meta.url,
+  );
   const worker = new Worker(entry, {
     workerData: { options } satisfies WorkerData,
     name: "dataplane",

@@ -24,7 +24,7 @@ export interface RuleContext {
  * One rule of a policy or profile. Allow and pass set their mark and return to the endpoint's chain, which looks at it;
  * deny ends the packet; log goes on. Nothing when the rule cannot match in this family.
  */
-export function renderRule(rule: DataplaneRule, index: number, context: RuleContext): RuleState[] {
+function renderRule(rule: DataplaneRule, index: number, context: RuleContext): RuleState[] {
   const matched = ruleMatch(rule, context.family, context.sets);
   if (matched === undefined) return [];
   const { before, condition } = matchBlocks(matched.groups, context.config.marks);
