@@ -32,37 +32,57 @@ function parseIPv4(text: string): number | undefined {
   return value * 256 + octet;
 }
 
-function parseGroups(text: string): number[] | undefined {
-  if (text === "") return [];
-  const groups: number[] = [];
-  const parts = text.split(":");
-  for (const [i, part] of parts.entries()) {
-    if (part.includes(".")) {
-      const v4 = i === parts.length - 1 ? parseIPv4(part) : undefined;
-      if (v4 === undefined) return undefined;
-      groups.push(v4 >>> 16, v4 & 0xffff);
-    } else {
-      if (!/^[0-9a-fA-F]{1,4}$/.test(part)) return undefined;
-      groups.push(Number.parseInt(part, 16));
-    }
-  }
-  return groups;
+/** Groups of the address being read. */
+const groups = new Uint16Array(8);
+
+function hexDigit(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  if (code >= 97 && code <= 102) return code - 87;
+  return code >= 65 && code <= 70 ? code - 55 : -1;
 }
 
+/** One pass: this is read for every address of a cluster. */
 function parseIPv6(text: string): number[] | undefined {
-  const gap = text.indexOf("::");
-  let groups: number[] | undefined;
-  if (gap < 0) groups = parseGroups(text);
-  else {
-    if (text.indexOf("::", gap + 1) >= 0) return undefined;
-    const head = parseGroups(text.slice(0, gap));
-    const tail = parseGroups(text.slice(gap + 2));
-    if (head === undefined || tail === undefined || head.length + tail.length > 7) return undefined;
-    groups = [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail];
+  const end = text.length;
+  let count = 0;
+  let gap = -1;
+  let i = 0;
+  if (text.startsWith("::")) {
+    gap = 0;
+    i = 2;
   }
-  if (groups?.length !== 8) return undefined;
+  while (i < end) {
+    const start = i;
+    let value = 0;
+    for (let digit = 0; i < end && (digit = hexDigit(text.charCodeAt(i))) >= 0; i++) value = value * 16 + digit;
+    const digits = i - start;
+    if (i < end && text.charCodeAt(i) === 46) {
+      // The last two groups may be written as an IPv4 address.
+      const v4 = count <= 6 ? parseIPv4(text.slice(start)) : undefined;
+      if (v4 === undefined) return undefined;
+      groups[count++] = v4 >>> 16;
+      groups[count++] = v4 & 0xffff;
+      break;
+    }
+    if (digits === 0 || digits > 4 || count === 8) return undefined;
+    groups[count++] = value;
+    if (i === end) break;
+    if (text.charCodeAt(i) !== 58 || i + 1 === end) return undefined;
+    i++;
+    if (text.charCodeAt(i) !== 58) continue;
+    if (gap >= 0) return undefined;
+    gap = count;
+    i++;
+  }
+  // A gap stands for one group at least.
+  if (gap < 0 ? count !== 8 : count > 7) return undefined;
+  const shift = 8 - count;
+  const at = (n: number): number => {
+    if (gap < 0 || n < gap) return groups[n] ?? 0;
+    return n < gap + shift ? 0 : (groups[n - shift] ?? 0);
+  };
   const words: number[] = [];
-  for (let i = 0; i < 8; i += 2) words.push((((groups[i] ?? 0) << 16) | (groups[i + 1] ?? 0)) >>> 0);
+  for (let n = 0; n < 8; n += 2) words.push(((at(n) << 16) | at(n + 1)) >>> 0);
   return words;
 }
 
@@ -84,26 +104,27 @@ export function formatAddress(address: Address): string {
     const word = address.words[0] ?? 0;
     return `${word >>> 24}.${(word >>> 16) & 255}.${(word >>> 8) & 255}.${word & 255}`;
   }
-  const groups: number[] = [];
-  for (const word of address.words) groups.push(word >>> 16, word & 0xffff);
+  const { words } = address;
+  const group = (n: number): number => ((words[n >> 1] ?? 0) >>> (n % 2 === 0 ? 16 : 0)) & 0xffff;
   let bestStart = -1;
   let bestLength = 1;
   for (let i = 0; i < 8; ) {
-    if (groups[i] !== 0) {
-      i++;
-      continue;
-    }
     let end = i;
-    while (end < 8 && groups[end] === 0) end++;
+    while (end < 8 && group(end) === 0) end++;
     if (end - i > bestLength) {
       bestStart = i;
       bestLength = end - i;
     }
-    i = end;
+    i = end + 1;
   }
-  const hex = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(":");
-  if (bestStart < 0) return hex(groups);
-  return `${hex(groups.slice(0, bestStart))}::${hex(groups.slice(bestStart + bestLength))}`;
+  let text = "";
+  for (let i = 0; i < 8; i++) {
+    if (i === bestStart) {
+      text += "::";
+      i += bestLength - 1;
+    } else text += text === "" || text.endsWith(":") ? group(i).toString(16) : `:${group(i).toString(16)}`;
+  }
+  return text;
 }
 
 /** IPv4 before IPv6, then by number. */

@@ -27,11 +27,22 @@ export function parseCidr(text: string): Cidr | undefined {
   // "::ffff:10.0.0.0/104" would become an IPv4 address with a length that is not one: refused.
   if (slash >= 0 && address.family === 4 && text.includes(":")) return undefined;
   if (slash < 0) return { family: address.family, words: address.words, prefixLength: maxPrefixLength(address.family) };
-  const lengthText = text.slice(slash + 1);
-  if (!/^(0|[1-9][0-9]{0,2})$/.test(lengthText)) return undefined;
-  const prefixLength = Number(lengthText);
-  if (prefixLength > maxPrefixLength(address.family)) return undefined;
+  const prefixLength = parseLength(text, slash + 1);
+  if (prefixLength === undefined || prefixLength > maxPrefixLength(address.family)) return undefined;
   return { family: address.family, words: address.words, prefixLength };
+}
+
+/** Up to three digits, without a leading zero. */
+function parseLength(text: string, start: number): number | undefined {
+  const digits = text.length - start;
+  if (digits < 1 || digits > 3 || (digits > 1 && text.charCodeAt(start) === 48)) return undefined;
+  let value = 0;
+  for (let i = start; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 48 || code > 57) return undefined;
+    value = value * 10 + code - 48;
+  }
+  return value;
 }
 
 /** The network with its host bits cleared. */

@@ -38,6 +38,15 @@ const ADDRESSES: readonly (readonly [string, string | undefined])[] = [
   ["1:2:3:4:5:6:7:8:9", undefined],
   ["12345::", undefined],
   ["::1%eth0", undefined],
+  ["1.2.3.4::", undefined],
+  ["1:2:3:4:5:6:7:1.2.3.4", undefined],
+  ["1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:102:304"],
+  ["1:2:3:4:5:6:7:", undefined],
+  [":1:2:3:4:5:6:7", undefined],
+  [":::", undefined],
+  ["1:2:3:4::5:6:7:8", undefined],
+  ["1:2:3::5:6:7:8", "1:2:3:0:5:6:7:8"],
+  ["00001::", undefined],
 ];
 
 for (const [text, want] of ADDRESSES) {

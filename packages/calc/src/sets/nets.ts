@@ -15,7 +15,11 @@ export function hostNets(...lists: readonly (readonly string[])[]): readonly str
     for (const text of list) {
       const slash = text.indexOf("/");
       const address = parseAddress(slash < 0 ? text : text.slice(0, slash));
-      if (address !== undefined) push(out, text, formatCidr(cidrOf(address)));
+      if (address === undefined) continue;
+      // IPv4 text that can be read is canonical: there is one way to write it.
+      const isCanonical =
+        address.family === 4 && text.length === slash + 3 && text.endsWith("/32") && !text.includes(":");
+      push(out, text, isCanonical ? text : formatCidr(cidrOf(address)));
     }
   return out.length === 0 ? NO_NETS : out;
 }
