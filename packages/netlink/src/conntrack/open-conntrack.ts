@@ -28,7 +28,7 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
       CT_GET,
       (writer) => {
         writeNfgen(writer, filter === undefined ? AF_UNSPEC : kernelFamily(filter.family));
-        if (filter !== undefined) writeFilter(writer, filter);
+        if (filter !== undefined && kernelCanFilter(filter)) writeFilter(writer, filter);
       },
       decode,
     );
@@ -44,7 +44,7 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
 
   function deleteFlows(filter: FlowFilter): void {
     const parsed = parseFilter(filter);
-    if (filteredDelete) {
+    if (filteredDelete && kernelCanFilter(parsed)) {
       try {
         socket.request("Delete flows", CT_DELETE, 0, (writer) => {
           writeNfgen(writer, kernelFamily(parsed.family));
@@ -82,6 +82,15 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
   }
 
   return { flows, deleteFlows, deleteFlowsOf, close: () => socket.close() };
+}
+
+/**
+ * For IPv6 the kernel has the comparison the wrong way round (ctnetlink_filter_match_tuple takes the result of
+ * ipv6_addr_cmp for "equal"): a filter would list, or delete, exactly the flows that do not match. IPv6 flows are
+ * listed whole and picked here.
+ */
+function kernelCanFilter(filter: ParsedFilter): boolean {
+  return filter.family === 4;
 }
 
 /** The bytes that name one flow: its original tuple, and its zone if it is in one. `undefined` when it is another's. */

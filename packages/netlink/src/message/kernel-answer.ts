@@ -19,13 +19,13 @@ const NLMSGERR_ATTR_OFFS = 2;
 
 /** Reads the NLMSG_ERROR message that the reader stands at. */
 export function decodeKernelAnswer(message: MessageReader): KernelAnswer {
-  const errno = -message.i32(0);
+  const errno = 0 - message.i32(0);
   if (errno === 0 || (message.flags & NLM_F.ACK_TLVS) === 0) return { seq: message.seq, errno };
   message.need(4 + NLMSG_HEADER_BYTES);
   // The refused message is repeated whole, unless the answer is capped; the attributes stand behind it.
-  const repeated = (message.flags & NLM_F.CAPPED) !== 0 ? NLMSG_HEADER_BYTES : align4(message.u32(4));
+  const repeated = (message.flags & NLM_F.CAPPED) !== 0 ? NLMSG_HEADER_BYTES : message.u32(4);
   message.need(4 + repeated);
-  const attributes = new AttributeReader(message.view, message.bodyStart + 4 + repeated, message.bodyEnd);
+  const attributes = new AttributeReader(message.view, message.bodyStart + 4 + align4(repeated), message.bodyEnd);
   let extAck: string | undefined;
   let offset: number | undefined;
   while (attributes.next()) {

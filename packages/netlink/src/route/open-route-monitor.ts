@@ -33,13 +33,15 @@ const RECEIVE_BUFFER_BYTES = 8 * 1024 * 1024;
 const READ_TIMEOUT_MS = 1000;
 /** Datagrams taken in one go before the callback runs and the event loop turns. */
 const BURST_DATAGRAMS = 512;
+/** The same after an overrun: more than the receive buffer can hold. */
+const DRAIN_DATAGRAMS = 1_000_000;
 
 /**
  * Opens a monitor. It holds one thread of libuv's pool while it lives, asleep in a blocking read: `net.Socket` and
  * friends refuse netlink sockets.
  *
  *     fs.read (blocks in the pool) ──datagram──> drain what else lies ready (recv, not blocking) ──> onEvents ──> fs.read
- *          ^                                        │ ENOBUFS: events were lost ──> onResync
+ *          ^                                        │ ENOBUFS: events were lost ──> drain to the end ──> onResync
  *          └── close(): a NOOP request written to the same socket is acknowledged, which wakes the read
  */
 export function openRouteMonitor(options: RouteMonitorOptions): RouteMonitor {
@@ -69,7 +71,8 @@ export function openRouteMonitor(options: RouteMonitorOptions): RouteMonitor {
       return fatal === undefined;
     };
     let more = take(error === null ? 0 : errnoOf(error) || -1, length);
-    for (let i = 0; more && i < BURST_DATAGRAMS; i++) {
+    // After an overrun the kernel drops every event until the queue is empty: only then is a listing worth anything.
+    for (let i = 0; more && i < (lost ? DRAIN_DATAGRAMS : BURST_DATAGRAMS); i++) {
       const got = receiveNow(fd, buffer);
       more = take(got < 0 ? -got : 0, got);
     }

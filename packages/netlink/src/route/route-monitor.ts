@@ -20,7 +20,7 @@ export interface RouteMonitorOptions {
   readonly namespace?: string | number;
   /** All events of one datagram burst together. */
   readonly onEvents: (events: readonly RouteEvent[]) => void;
-  /** Events were lost (the buffer ran over): list everything again. The monitor goes on. */
+  /** Events were lost (the buffer ran over): list everything again, now. What changes from here on is told again. */
   readonly onResync: () => void;
   /** The monitor has ended by itself. */
   readonly onError: (error: Error) => void;

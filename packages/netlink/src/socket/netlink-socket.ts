@@ -300,5 +300,5 @@ function decodeDumpEnd(message: MessageReader): KernelAnswer {
     return answer;
   }
   if (message.bodyEnd - message.bodyStart < 4) return { seq: message.seq, errno: 0 };
-  return { seq: message.seq, errno: -message.i32(0) };
+  return { seq: message.seq, errno: 0 - message.i32(0) };
 }

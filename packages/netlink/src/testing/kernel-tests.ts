@@ -40,7 +40,8 @@ function runInside(file: string): Promise<{ output: string; status: number | nul
   const env: NodeJS.ProcessEnv = { ...process.env, [MARK]: file };
   // Set for the children of a test runner: they would report to it instead of to us.
   delete env["NODE_TEST_CONTEXT"];
-  const options = process.execArgv.filter((option) => !option.startsWith("--test"));
+  // Under a test runner there are dozens of options; only this one says which code runs.
+  const options = process.execArgv.filter((option) => option.startsWith("--conditions"));
   const args = ["-Urnm", process.execPath, ...options, "--test-reporter=tap", file];
   const child = spawn("unshare", args, { env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";

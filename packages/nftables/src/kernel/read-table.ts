@@ -11,6 +11,7 @@ import { type DecodedSet, readSet, SET_FLAG, writeSetRef } from "../object/set-c
 import { writeTable } from "../object/table-codec.ts";
 import type { TableRef } from "../operation.ts";
 import type { ChainReadback, MapReadback, RuleReadback, SetReadback, TableReadback } from "../readback.ts";
+import type { KeyField } from "../state.ts";
 import { FAMILY_NUMBER, NFT_MSG } from "../wire/message-type.ts";
 
 /** Flags of sets that we make, and NFT_SET_CONCAT, which nft adds. A set with any other is not one of ours. */
@@ -153,9 +154,16 @@ function ruleReadback(rule: DecodedRule, anonymous: ReadonlyMap<string, string>)
   };
 }
 
+/** The fields of the key, or `undefined` for a set that is not one of ours. Its type number may lie about its length. */
+function ownKey(set: DecodedSet, flags: number): KeyField[] | undefined {
+  if ((set.flags & ~flags) !== 0) return undefined;
+  const key = keyFieldsOf(set.keyDatatype);
+  return key !== undefined && keyShape(key).bytes === set.keyBytes ? key : undefined;
+}
+
 function setReadback(set: DecodedSet, elements: ReadonlyMap<string, readonly KernelElement[]>): SetReadback {
   const interval = (set.flags & SET_FLAG.interval) !== 0;
-  const key = (set.flags & ~OWN_FLAGS) === 0 ? keyFieldsOf(set.keyDatatype) : undefined;
+  const key = ownKey(set, OWN_FLAGS);
   const size = set.size === undefined ? {} : { size: set.size };
   if (key === undefined || (interval && key.length > 1))
     return { name: set.name, key: undefined, interval, ...size, elements: new Set() };
@@ -164,7 +172,7 @@ function setReadback(set: DecodedSet, elements: ReadonlyMap<string, readonly Ker
 }
 
 function mapReadback(set: DecodedSet, elements: ReadonlyMap<string, readonly KernelElement[]>): MapReadback {
-  const key = set.verdicts && (set.flags & ~SET_FLAG.map) === 0 ? keyFieldsOf(set.keyDatatype) : undefined;
+  const key = set.verdicts ? ownKey(set, SET_FLAG.map) : undefined;
   const [only] = key ?? [];
   if (only === undefined || key?.length !== 1) return { name: set.name, key: undefined, elements: new Map() };
   const verdicts = decodeMapElements(keyShape([only]), must(elements.get(set.name), "the elements of a map"));

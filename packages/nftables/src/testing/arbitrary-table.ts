@@ -1,8 +1,6 @@
+import type { Random } from "@bulrush/netlink/testing";
 import type { BaseChain, ChainState, RuleState, SetState, TableState, VerdictMapState } from "../state.ts";
 import type { Statement, Verdict } from "../statement.ts";
-
-/** Gives the next random number in [0, 1). */
-export type Random = () => number;
 
 const CHAINS = ["c0", "c1", "c2", "c3", "c4"];
 const BASES = ["b0", "b1"];
@@ -103,16 +101,4 @@ function arbitraryVerdict(random: Random, targets: readonly string[]): Verdict {
   const target = targets[Math.floor(random() * targets.length)];
   if (target !== undefined && random() < 0.6) return { kind: random() < 0.5 ? "jump" : "goto", chain: target };
   return { kind: random() < 0.5 ? "accept" : "drop" };
-}
-
-/** A small generator of random numbers: the same seed, the same sequence (mulberry32). */
-export function seededRandom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }

@@ -1,5 +1,6 @@
 import type { BaseChain, ChainState, RuleState, SetState, TableFamily, TableState, VerdictMapState } from "../state.ts";
-import { type CatalogueEntry, RULE_CATALOGUE } from "./rule-catalogue.ts";
+import type { CatalogueEntry } from "./catalogue-entry.ts";
+import { RULE_CATALOGUE } from "./rule-catalogue.ts";
 
 const BASES: Readonly<Record<NonNullable<CatalogueEntry["hook"]>, BaseChain>> = {
   "nat-prerouting": { type: "nat", hook: "prerouting", priority: -100, policy: "accept" },

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { seededRandom } from "@bulrush/netlink/testing";
 import { ruleKey } from "../compile/rule-key.ts";
 import type { NftConnection } from "../connection.ts";
 import { planTable } from "../plan/plan-table.ts";
 import type { RuleReadback, TableReadback } from "../readback.ts";
 import type { RuleState, TableState } from "../state.ts";
-import { arbitraryTable, seededRandom } from "./arbitrary-table.ts";
+import { arbitraryTable } from "./arbitrary-table.ts";
 
 /** The table without what a state and a reading of it differ in by nature. */
 function contents(table: TableState | TableReadback | undefined): unknown {
