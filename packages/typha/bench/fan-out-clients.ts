@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as tlsConnect, type TLSSocket } from "node:tls";
 import { zstdDecompressSync } from "node:zlib";
-import { encodeMessage, SYNC_PATH, SYNC_SUBPROTOCOL } from "@bulrush/proto";
+import { decodeServerMessage, encodeMessage, SYNC_PATH, SYNC_SUBPROTOCOL } from "@bulrush/proto";
 import { clientTls, testHello } from "../src/testing/websocket-client.ts";
 import { type Answer, type Command, onLines } from "./control.ts";
 import { marker } from "./workload.ts";
@@ -40,6 +40,9 @@ const round = (command: Command): Promise<void> =>
     tell(command);
   });
 
+/** Pings and statuses are smaller than this, deltas are not. */
+const PING_BYTES = 64;
+
 let wanted = Buffer.from("snapshot-end");
 let received = 0;
 
@@ -48,6 +51,7 @@ async function lightClient(index: number): Promise<TLSSocket> {
   const socket = tlsConnect({ port: syncPort, host: "127.0.0.1", ...clientTls("client-cn") });
   await once(socket, "secureConnect");
   socket.setNoDelay(true);
+  failOnClose(socket);
   socket.write(
     `GET ${SYNC_PATH} HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
       `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n` +
@@ -68,6 +72,7 @@ async function lightClient(index: number): Promise<TLSSocket> {
       if (waiting.length < header + length) return;
       const frame = waiting.subarray(header, header + length);
       waiting = waiting.subarray(header + length);
+      if (length < PING_BYTES) answerPing(socket, frame);
       if (frame.includes("in-sync")) ready.resolve();
       const body = frame[0] === 1 && length < 8192 ? zstdDecompressSync(frame.subarray(1)) : frame;
       if (body.includes(wanted)) arrived();
@@ -76,6 +81,20 @@ async function lightClient(index: number): Promise<TLSSocket> {
   socket.write(maskedFrame(encodeMessage(testHello(`node-${index}`))));
   await ready.promise;
   return socket;
+}
+
+function answerPing(socket: TLSSocket, frame: Buffer): void {
+  const message = decodeServerMessage(frame);
+  if (message.type === "ping")
+    socket.write(maskedFrame(encodeMessage({ type: "pong", pingSentAtMs: message.sentAtMs })));
+}
+
+/** A lost connection would leave the lock-step waiting for ever. */
+function failOnClose(socket: TLSSocket): void {
+  socket.on("close", () => {
+    process.stderr.write("A bench connection was lost\n");
+    process.exit(1);
+  });
 }
 
 /** A client's frame with a mask of zeros (RFC 6455 section 5.3). */
@@ -87,6 +106,7 @@ function maskedFrame(payload: Buffer): Buffer {
 async function floorClient(): Promise<{ expect(bytes: number): void }> {
   const socket = tlsConnect({ port: floorPort, host: "127.0.0.1", ...clientTls("client-cn") });
   await once(socket, "secureConnect");
+  failOnClose(socket);
   let left = 0;
   socket.on("data", (chunk: Buffer) => {
     left -= chunk.length;

@@ -9,7 +9,7 @@ interface Rig {
   readonly pumped: number[];
   readonly rounds: number[];
   /** Runs what was deferred, once. */
-  turn(): void;
+  readonly turn: () => void;
 }
 
 function rig(targets: number): Rig {
