@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { closeSync } from "node:fs";
-import { spawn } from "node:child_process";
 import { test } from "node:test";
 import { must } from "@bulrush/base";
 import { isAlreadyExists, isNotFound, NetlinkError } from "../errors.ts";
 import { openNamespace, openOwnNamespace, withNetworkNamespace } from "../namespace.ts";
 import { kernelTests } from "../testing/kernel-tests.ts";
+import { otherNamespace } from "../testing/other-namespace.ts";
 import type { Link } from "./link.ts";
 import { openRouteConnection } from "./open-route-connection.ts";
 import type { RouteOperation } from "./operation.ts";
@@ -39,13 +39,6 @@ function withVeth(run: (connection: RouteConnection, veth: Link) => void): void 
     connection.write({ kind: "delete-link", link: "v0" });
     connection.close();
   }
-}
-
-/** The path of a new network namespace, held by a child process that ends with `done`. */
-async function otherNamespace(): Promise<{ path: string; done: () => void }> {
-  const child = spawn("unshare", ["-n", "sh", "-c", "echo ready; exec cat"], { stdio: ["pipe", "pipe", "inherit"] });
-  await new Promise((resolve) => child.stdout.once("data", resolve));
-  return { path: `/proc/${child.pid}/ns/net`, done: () => child.stdin.end() };
 }
 
 function wantRoute(routes: readonly Route[], destination: string): Partial<Route> {

@@ -54,12 +54,12 @@ export function trySetOption(fd: number, level: number, option: number, value: n
 }
 
 /** Sets an option of any shape. Throws when that fails. */
-export function setOptionBytes(fd: number, level: number, option: number, value: Uint8Array): void {
+function setOptionBytes(fd: number, level: number, option: number, value: Uint8Array): void {
   if (native().setsockopt(fd, level, option, value, value.length) < 0)
     throw systemError(`Set socket option ${level}/${option}`, native().errno());
 }
 
-export function getOption(fd: number, level: number, option: number): number {
+function getOption(fd: number, level: number, option: number): number {
   const value = new Uint8Array(4);
   const length = new Uint8Array([4, 0, 0, 0]);
   if (native().getsockopt(fd, level, option, value, length) < 0)

@@ -10,7 +10,7 @@ export interface CmpExpression {
   readonly data: Uint8Array;
 }
 
-export type CmpOp = "eq" | "neq" | "lt" | "lte" | "gt" | "gte";
+type CmpOp = "eq" | "neq" | "lt" | "lte" | "gt" | "gte";
 
 /** enum nft_cmp_ops: the index is the number. */
 const OPS: readonly CmpOp[] = ["eq", "neq", "lt", "lte", "gt", "gte"];

@@ -12,11 +12,11 @@ export const MAP: MapShape = { name: "map", key: "ifname" };
 export const INPUT: BaseChain = { type: "filter", hook: "input", priority: 0, policy: "accept" };
 export const OUTPUT: BaseChain = { type: "filter", hook: "output", priority: 0, policy: "accept" };
 
-export function rule(...statements: readonly Statement[]): RuleState {
+function rule(...statements: readonly Statement[]): RuleState {
   return { statements };
 }
 
-export function verdict(value: Verdict): RuleState {
+function verdict(value: Verdict): RuleState {
   return rule({ kind: "verdict", verdict: value });
 }
 
