@@ -51,6 +51,20 @@ export type IpSetDescription =
   | { readonly kind: "named-port"; readonly selector: string; readonly protocol: string; readonly port: string }
   | { readonly kind: "service"; readonly service: string; readonly withPorts: boolean };
 
+/** Counts of what is at work, for metrics. */
+export interface GraphActivity {
+  readonly localEndpoints: number;
+  /** Policies and profiles that the dataplane has. */
+  readonly activePolicies: number;
+  readonly activeProfiles: number;
+  readonly activeIpSets: number;
+  /** Endpoints and network sets that selectors of IP sets are matched against. */
+  readonly indexedItems: number;
+  readonly indexedSelectors: number;
+  /** Since the start. */
+  readonly selectorEvaluations: number;
+}
+
 // Older data leaves empty lists and maps out.
 const NO_PROFILES: readonly string[] = [];
 const NO_MAP: LabelMap = new Map();
@@ -60,27 +74,38 @@ const NO_MAP: LabelMap = new Map();
  * randomness; what it says after a flush depends only on what the datastore holds, never on how that came about.
  *
  * ```
- *   onUpdates                                        onStatusUpdated
- *       |                                                   |
- *   Dispatcher -------------------------------------------- | -----------------------+
- *       |                                                   |                        |
- *       |  local endpoints, policies, profiles       first in-sync               passthrough,
- *       +------------------> ActiveRules                    |                 config, routes, ...
- *       |                     |       |                     v                        |
- *       |     rules in use    |       |  dirty         gate open?                    |
- *       |       (flush)       v       v  endpoints          |                        |
- *       |                 IpSetUsers  PolicyResolver <------+                        |
- *       |                  |     |         |  tiers                                  |
- *       |  all endpoints,  v     v         |                                         |
- *       +--network sets--> Member-         |                                         |
- *       |                  Index           |                                         |
- *       +--slices--------> ServiceIndex    |                                         |
- *                             | members    |                                         |
- *                             v            v                                         v
- *                           EventSequencer (dependency order) ------------------> sink
+ *   onUpdates                                                           onStatusUpdated
+ *       |                                                                      |
+ *   Dispatcher, by type of key                                          first in-sync: gate
+ *       |                                                                      |
+ *       |  local endpoints, policies, profiles            tiers                |
+ *       +----------------> ActiveRules ---- dirty -----> PolicyResolver <------+  (gated)
+ *       |                      |            endpoints        ^    |            |
+ *       |        rules in use, |                             |    |            |
+ *       |        sets in use   |    local BGP peers, mesh    |    |            |
+ *       +----------------------|--> EndpointDataResolver ----+    |            |
+ *       |                      v          (gated)                 |            |
+ *       |                  IpSetUsers                             |            |
+ *       |  endpoints,       |      |                              |            |
+ *       |  network sets     v      v                              |            |
+ *       +------------> MemberIndex ServiceIndex <-- slices        |            |
+ *       |                   |      |                              |            |
+ *       |          members  v      v  rules, profiles   endpoints v            |
+ *       |                ======================================================|=====
+ *       |                                 EventSequencer                       |
+ *       |                ======================================================|=====
+ *       |                   ^      ^      ^                 ^                  |
+ *       +--> L3RouteResolver --+   |      |                 |                  |
+ *       +--> VxlanResolver --------+      |                 |                  |
+ *       +--> Passthrough, ProfileDecoder -+                 |                  |
+ *       +--> EncapsulationResolver, ConfigBatcher (gated) --+ <----------------+
+ *       +--> StatsCollector
+ *
+ *   EventSequencer --- flush, in dependency order ---> sink
  * ```
  *
- * `flush` runs top to bottom: active rules, IP sets, resolver (once in-sync), sequencer, InSync (once).
+ * `flush` runs: active rules, IP sets, routes, tunnel ends; once in-sync endpoint data, resolver, encapsulation and
+ * configuration; the sequencer; then InSync, once.
  */
 export class CalcGraph {
   readonly #sink: (message: CalcMessage) => void;
@@ -178,6 +203,19 @@ export class CalcGraph {
   /** Profiles that local endpoints have and nobody defined: they deny all traffic of those endpoints. Sorted. */
   missingProfiles(): string[] {
     return this.#rules.missingProfiles();
+  }
+
+  /** How much of the graph is at work on this host. */
+  get activity(): GraphActivity {
+    return {
+      localEndpoints: this.#rules.endpointCount,
+      activePolicies: this.#sequencer.policies.sentCount,
+      activeProfiles: this.#sequencer.profiles.sentCount,
+      activeIpSets: this.#sets.size,
+      indexedItems: this.#members.itemCount,
+      indexedSelectors: this.#members.selectorCount,
+      selectorEvaluations: this.#members.evaluations + this.#rules.evaluations,
+    };
   }
 
   /** How big the cluster is. */

@@ -390,3 +390,25 @@ test("stats count what is there, by host", () => {
   rig.go([plain]);
   assert.deepEqual(Object.values(rig.graph.stats), [0, 0, 0, 1, 0, 0, 0]);
 });
+
+test("activity counts what is at work on this host", () => {
+  const rig = synced();
+  const selecting = policy("p0", { selector: "all()", inbound_rules: [{ src_selector: "has(x)" }] });
+  rig.go([
+    workload("w1", { profile_ids: ["p"] }),
+    workload("w2", {}, "h2"),
+    selecting,
+    policy("p1", { selector: "has(y)" }),
+  ]);
+  rig.flush();
+  const { selectorEvaluations, ...counts } = rig.graph.activity;
+  assert.deepEqual(counts, {
+    localEndpoints: 1,
+    activePolicies: 1,
+    activeProfiles: 1,
+    activeIpSets: 1,
+    indexedItems: 2,
+    indexedSelectors: 1,
+  });
+  assert.ok(selectorEvaluations > 0);
+});

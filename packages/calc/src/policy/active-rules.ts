@@ -24,6 +24,7 @@ import {
   PolicyGroup,
   PolicyState,
   ProfileState,
+  sameContent,
   samePlacing,
 } from "./policy-state.ts";
 
@@ -96,6 +97,14 @@ export class ActiveRules {
   /** Local endpoints. */
   get endpoints(): Iterable<LocalEndpoint> {
     return this.#endpoints.values();
+  }
+
+  get endpointCount(): number {
+    return this.#endpoints.size;
+  }
+
+  get evaluations(): number {
+    return this.#index.evaluations;
   }
 
   /** Profiles that local endpoints have and nobody defined: they deny everything. */
@@ -226,7 +235,11 @@ export class ActiveRules {
   #announcePolicy(policy: PolicyState): void {
     const { value } = policy;
     if (value === undefined) return;
-    if (policy.sentValue !== undefined && sameValue(policy.sentValue, value)) return;
+    const selector = policy.group?.text ?? "";
+    const { sentValue, sentSelector } = policy;
+    policy.sentValue = value;
+    policy.sentSelector = selector;
+    if (sentValue !== undefined && sentSelector === selector && sameContent(sentValue, value)) return;
     const tier = policy.tier;
     const used = new Set<string>();
     const inbound = this.#scan(value.inbound_rules, policySeed("in", tier, policy.id), used);
@@ -241,13 +254,12 @@ export class ActiveRules {
         pre_dnat: value.pre_dnat ?? false,
         namespace: value.namespace ?? policy.id.namespace,
         tier,
-        original_selector: policy.group?.text ?? "",
+        original_selector: selector,
         perf_hints: value.performance_hints ?? [],
       },
     });
     for (const id of policy.sentSets) this.#sets.release(id);
     policy.sentSets = [...used];
-    policy.sentValue = value;
   }
 
   #retirePolicy(policy: PolicyState): void {

@@ -1,4 +1,12 @@
-import type { HostEndpoint, Key, Policy, PolicyKey, ProfileRules, WorkloadEndpoint } from "@bulrush/model";
+import {
+  type HostEndpoint,
+  type Key,
+  type Policy,
+  type PolicyKey,
+  type ProfileRules,
+  sameValue,
+  type WorkloadEndpoint,
+} from "@bulrush/model";
 import type { PolicyID } from "@bulrush/proto";
 import type { Selector } from "@bulrush/selector";
 import type { Bag } from "../labels/bag.ts";
@@ -36,6 +44,8 @@ export class PolicyState {
   value: Policy | undefined;
   group: PolicyGroup | undefined;
   sentValue: Policy | undefined;
+  /** Canonical text of the selector that was sent. */
+  sentSelector = "";
   sentSets: readonly string[] = NO_SETS;
 
   constructor(key: PolicyKey) {
@@ -84,6 +94,20 @@ export function samePlacing(a: Policy, b: Policy): boolean {
     Boolean(a.pre_dnat) === Boolean(b.pre_dnat) &&
     Boolean(a.apply_on_forward) === Boolean(b.apply_on_forward) &&
     (a.types ?? []).join() === (b.types ?? []).join()
+  );
+}
+
+/** True when the two make one message for the dataplane, their selectors aside. */
+export function sameContent(a: Policy, b: Policy): boolean {
+  return (
+    a === b ||
+    (a.tier === b.tier &&
+      a.namespace === b.namespace &&
+      Boolean(a.untracked) === Boolean(b.untracked) &&
+      Boolean(a.pre_dnat) === Boolean(b.pre_dnat) &&
+      sameValue(a.performance_hints ?? [], b.performance_hints ?? []) &&
+      sameValue(a.inbound_rules ?? [], b.inbound_rules ?? []) &&
+      sameValue(a.outbound_rules ?? [], b.outbound_rules ?? []))
   );
 }
 
