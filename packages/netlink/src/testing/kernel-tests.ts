@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { test, type TestContext } from "node:test";
 
 const MARK = "BULRUSH_KERNEL_TESTS";
+const TIMEOUT_MS = 180_000;
 
 /**
  * Runs tests against the real kernel, without touching the machine's own network: the test file starts itself again
@@ -17,8 +18,8 @@ export function kernelTests(file: string, define: () => void): void {
     define();
     return;
   }
-  void test(`${basename(file)} in a network namespace of its own`, async (context) => {
-    const { output, status } = await runInside(file);
+  void test(`${basename(file)} in a network namespace of its own`, { timeout: TIMEOUT_MS }, async (context) => {
+    const { output, status } = await runInside(file, context.signal);
     // Each result line has its details below it.
     const results = output.split(/^(?=(?:not )?ok \d+ - )/m).slice(1);
     assert.ok(results.length > 0, `No tests ran:\n${output}`);
@@ -36,14 +37,15 @@ async function report(context: TestContext, result: string): Promise<void> {
   });
 }
 
-function runInside(file: string): Promise<{ output: string; status: number | null }> {
-  const env: NodeJS.ProcessEnv = { ...process.env, [MARK]: file };
+function runInside(file: string, signal: AbortSignal): Promise<{ output: string; status: number | null }> {
+  const path = `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin`;
+  const env: NodeJS.ProcessEnv = { ...process.env, [MARK]: file, PATH: path };
   // Set for the children of a test runner: they would report to it instead of to us.
   delete env["NODE_TEST_CONTEXT"];
   // Under a test runner there are dozens of options; only this one says which code runs.
   const options = process.execArgv.filter((option) => option.startsWith("--conditions"));
   const args = ["-Urnm", process.execPath, ...options, "--test-reporter=tap", file];
-  const child = spawn("unshare", args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn("unshare", args, { env, stdio: ["ignore", "pipe", "pipe"], signal });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
