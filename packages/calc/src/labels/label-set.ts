@@ -56,12 +56,6 @@ export class LabelKeys {
   }
 }
 
-/** The value of a label in the set itself, `undefined` where it is missing. */
-export function ownLabel(labels: LabelSet, key: number): string | undefined {
-  for (let i = 0; i < labels.length; i += 2) if (labels[i] === key) return labels[i + 1] as string;
-  return undefined;
-}
-
 /** Equal in content and order. (A false "different" only costs time.) */
 export function sameLabels(a: LabelSet, b: LabelSet): boolean {
   if (a === b) return true;

@@ -63,7 +63,7 @@ export interface Labelled {
 }
 
 /** The label that counts: the thing's own, else that of the first profile in its list that has it. */
-export function effectiveLabel(item: Labelled, key: number): string | undefined {
+function effectiveLabel(item: Labelled, key: number): string | undefined {
   const own = item.labels;
   for (let i = 0; i < own.length; i += 2) if (own[i] === key) return own[i + 1] as string;
   const { parents } = item;

@@ -83,7 +83,7 @@ export class PolicyState {
   }
 }
 
-export const NO_SETS: readonly string[] = [];
+const NO_SETS: readonly string[] = [];
 
 /** True when the two differ in nothing that the order or placing of policies on endpoints depends on. */
 export function samePlacing(a: Policy, b: Policy): boolean {

@@ -14,7 +14,7 @@ import type { NodeResource } from "@bulrush/model";
 export const TUNNEL_KINDS = ["wireguard", "ipip", "vxlan"] as const;
 export type TunnelKind = (typeof TUNNEL_KINDS)[number];
 
-export interface TunnelAddress {
+interface TunnelAddress {
   readonly kind: TunnelKind;
   /** /32 or /128. */
   readonly cidr: Cidr;

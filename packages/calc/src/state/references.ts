@@ -3,7 +3,7 @@ import type { DataplaneRule, TierInfo } from "@bulrush/proto";
 import { policyIdText } from "./id-text.ts";
 
 /** Every IP set that a rule names. */
-export function ipSetsOfRule(rule: DataplaneRule): string[] {
+function ipSetsOfRule(rule: DataplaneRule): string[] {
   const out: string[] = [];
   for (const ids of [
     rule.src_ip_set_ids,

@@ -33,7 +33,7 @@ const term = fc.oneof(
     .map(([name, op, values]) => `${name} ${op} {${values.map((value) => `'${value}'`).join(", ")}}`),
 );
 
-export const selector: fc.Arbitrary<string> = fc.oneof(
+const selector: fc.Arbitrary<string> = fc.oneof(
   { weight: 3, arbitrary: term },
   { weight: 1, arbitrary: term.map((one) => `!(${one})`) },
   {
@@ -48,7 +48,7 @@ const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined, freq: 3 });
 
 /** Conditions that validation would let through: ports only beside a protocol that has them. */
-export const rule: fc.Arbitrary<Rule> = fc
+const rule: fc.Arbitrary<Rule> = fc
   .record({
     action: fc.constantFrom<NonNullable<Rule["action"]>[]>("allow", "deny", "log", "next-tier"),
     ip_version: optional(fc.constantFrom<(4 | 6)[]>(4, 6)),

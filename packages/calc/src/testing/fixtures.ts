@@ -22,7 +22,7 @@ export function labelMap(labels: Readonly<Record<string, string>>): LabelMap {
   return new Map(Object.entries(labels));
 }
 
-export function workloadKey(name: string, hostname: string = HOST): Extract<Key, { type: "WorkloadEndpoint" }> {
+function workloadKey(name: string, hostname: string = HOST): Extract<Key, { type: "WorkloadEndpoint" }> {
   const [workload = name, endpoint = "ep"] = name.split("/");
   return { type: "WorkloadEndpoint", hostname, orchestrator: "orch", workload, endpoint };
 }
@@ -56,7 +56,7 @@ export function hostEndpoint(name: string, value: Partial<HostEndpoint>, hostnam
   };
 }
 
-export function policyKey(name: string, kind: PolicyKey["kind"] = "GlobalNetworkPolicy", namespace = ""): PolicyKey {
+function policyKey(name: string, kind: PolicyKey["kind"] = "GlobalNetworkPolicy", namespace = ""): PolicyKey {
   return { type: "Policy", kind, namespace, name };
 }
 

@@ -17,8 +17,7 @@ export interface KV {
 export type State = readonly KV[];
 
 /** When the graph is flushed. */
-export const FLUSH_STRATEGIES = ["each KV", "each KV twice", "each state", "end only"] as const;
-export type FlushStrategy = (typeof FLUSH_STRATEGIES)[number];
+const FLUSH_STRATEGIES = ["each KV", "each KV twice", "each state", "end only"] as const;
 
 export function update(key: Key, value: Value | undefined): Update {
   return { key, path: formatKey(key), value, revision: "1", type: value === undefined ? "deleted" : "updated" };
@@ -80,7 +79,7 @@ export class Rig {
 export const HOST = "localhostname";
 
 /** Every way to send the states that must not make a difference, by name. */
-export function expand(states: readonly State[]): [string, readonly State[]][] {
+function expand(states: readonly State[]): [string, readonly State[]][] {
   const out: [string, readonly State[]][] = [
     ["as they are", states],
     ["KVs reversed", states.map((state) => [...state].reverse())],

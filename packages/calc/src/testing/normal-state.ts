@@ -3,7 +3,7 @@ import type { DataplaneState } from "../state/dataplane-state.ts";
 import { policyIdText } from "../state/id-text.ts";
 
 /** A tier in short: `name: ingress policies | egress policies (default action)`. */
-export type TierText = string;
+type TierText = string;
 
 /** The dataplane's state as plain data, in which order counts only where it means something. */
 export interface Normal {
@@ -50,7 +50,7 @@ export function normalState(state: DataplaneState): Normal {
 }
 
 /** `default: pol-1,pol-2 | pol-1 (Deny)`; names alone, since most tests have one kind. */
-export function tierText(tier: TierInfo): TierText {
+function tierText(tier: TierInfo): TierText {
   const names = (ids: readonly PolicyID[]): string =>
     ids.map((id) => (id.kind === "GlobalNetworkPolicy" ? id.name : policyIdText(id))).join();
   return `${tier.name}: ${names(tier.ingress_policies)} | ${names(tier.egress_policies)} (${tier.default_action})`;

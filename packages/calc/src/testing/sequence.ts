@@ -5,7 +5,7 @@ import { runSequence, type State } from "./harness.ts";
 import type { Normal } from "./normal-state.ts";
 
 /** What must be in the dataplane: the sections named are compared whole, sets of names where only names are given. */
-export interface Expected {
+interface Expected {
   readonly ipSets?: Readonly<Record<string, readonly string[]>>;
   readonly policies?: readonly string[];
   readonly profiles?: readonly string[];
