@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { anyKV, changed, type Step, steps } from "../testing/arbitraries.ts";
 import { freshState, HOST, type KV, Rig, update } from "../testing/harness.ts";
 
-/** Longer with TEST_LONG=1. */
-const RUNS = process.env["TEST_LONG"] === "1" ? 10_000 : 400;
+/** Longer in the long form of the tests. */
+const RUNS = process.env["BULRUSH_LONG_TESTS"] === "1" ? 10_000 : 400;
 
 const CONFIG = { vxlanEnabled: true };
 
