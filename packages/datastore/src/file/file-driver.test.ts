@@ -267,3 +267,25 @@ test("FileDriver ends its watches at the signal and at close", async (t) => {
   second.close();
   assert.equal(await other, undefined);
 });
+
+test("FileDriver keeps what it knows of a directory that it cannot look at any more", async (t) => {
+  const { path, write, tiers, watch, problems } = await open(t, { "d.yaml": tier("d") });
+  const next = await watch();
+  mkdirSync(join(path, "sub"));
+  write("sub/b.yaml", tier("b"));
+  assert.equal(await next(), "added b");
+  // A link to itself is neither a file nor nothing.
+  renameSync(join(path, "sub"), join(path, ".old"));
+  symlinkSync("sub", join(path, "sub"));
+  rmSync(join(path, "d.yaml"));
+  assert.match((await problems())[0] ?? "", /^sub: Cannot read it: ELOOP/);
+  assert.equal(await next(), "deleted d");
+  assert.deepEqual(await tiers(), ["b 1"]);
+});
+
+test("FileDriver reports directories that are too deep", async (t) => {
+  const deep = Array.from({ length: 16 }, (_, i) => String(i)).join("/");
+  const { path, problems } = await open(t, {});
+  mkdirSync(join(path, deep), { recursive: true });
+  assert.match((await problems())[0] ?? "", /\/15: More than 16 directories deep; ignored$/);
+});

@@ -115,7 +115,7 @@ export class FileDriver implements DatastoreDriver {
     this.#scanError = undefined;
     this.#directories = found.directories;
     this.#watcher.follow(this.#directories);
-    const { read, againMs } = this.#files.update(found.files, this.#clock.monotonicMs());
+    const { read, againMs } = this.#files.update(found.files, this.#clock.monotonicMs(), found.unreadable);
     for (const file of read)
       this.#files.setContents(file, await readManifestFile(file.absolute, file.path, maxFileBytes));
     const merged = mergeManifests(this.#files.contents());

@@ -56,6 +56,22 @@ test("ManifestFiles forgets a file that has been away for a while", () => {
   assert.deepEqual(names(files), []);
 });
 
+test("ManifestFiles keeps what lies under a path that could not be looked at", () => {
+  for (const unreadable of ["a.yaml", "dir"]) {
+    const files = new ManifestFiles({ settleMs: 20, removalMs: 100 });
+    const path = unreadable === "dir" ? "dir/a.yaml" : "a.yaml";
+    files.update([file(path, "1"), file("director.yaml", "1")], 0);
+    files.setContents(file(path, "1"), parseManifest(tier("a"), path));
+    files.setContents(file("director.yaml", "1"), parseManifest(tier("b"), "director.yaml"));
+    files.update([], 1000, [unreadable]);
+    assert.deepEqual(files.update([], 1100, [unreadable]), { read: [], againMs: undefined });
+    assert.deepEqual(names(files), ["a"]);
+    files.update([], 1200);
+    files.update([], 1300);
+    assert.deepEqual(names(files), []);
+  }
+});
+
 test("ManifestFiles keeps the last good contents beside the error, until the file is good", () => {
   const files = known();
   files.setContents(file("a.yaml", "2"), parseManifest("kind: [", "a.yaml"));

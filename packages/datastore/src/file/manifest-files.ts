@@ -45,8 +45,11 @@ export class ManifestFiles {
     this.#times = times;
   }
 
-  /** Takes a complete listing. The first one is believed as it is. */
-  update(found: readonly FoundFile[], nowMs: number): FilesToRead {
+  /**
+   * Takes a complete listing. The first one is believed as it is. `unreadable`: files and directories that could not be
+   * looked at; what is known of them and of what is in them stays.
+   */
+  update(found: readonly FoundFile[], nowMs: number, unreadable: readonly string[] = []): FilesToRead {
     const read: FoundFile[] = [];
     let againMs: number | undefined;
     const isSettled = (path: string, stamp: string, needMs: number): boolean => {
@@ -73,7 +76,8 @@ export class ManifestFiles {
       if (this.#isFirst || isSettled(file.path, file.stamp, needMs)) read.push(file);
     }
     for (const path of this.#known.keys()) {
-      if (!paths.has(path) && isSettled(path, "", this.#times.removalMs)) this.#known.delete(path);
+      if (paths.has(path) || unreadable.some((at) => path === at || path.startsWith(`${at}/`))) continue;
+      if (isSettled(path, "", this.#times.removalMs)) this.#known.delete(path);
     }
     for (const path of this.#waiting.keys()) {
       if (!paths.has(path) && !this.#known.has(path)) this.#waiting.delete(path);

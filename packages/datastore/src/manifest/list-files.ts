@@ -1,6 +1,6 @@
 import { type BigIntStats, promises as fs } from "node:fs";
 import { join } from "node:path";
-import { hasCode } from "@bulrush/base";
+import { hasCode, messageOf } from "@bulrush/base";
 import { DatastoreError } from "../errors.ts";
 import type { Problem } from "../problem.ts";
 
@@ -19,10 +19,13 @@ export interface FoundFiles {
   readonly files: readonly FoundFile[];
   /** The root and every directory below it, with its identity, so that a replaced one is noticed. */
   readonly directories: ReadonlyMap<string, string>;
+  /** Files and directories that are there and could not be looked at: of what is in them nothing is known. */
+  readonly unreadable: readonly string[];
   readonly problems: readonly Problem[];
 }
 
 const MANIFEST = /\.(?:ya?ml|json)$/i;
+/** Directories within one another, the root among them. */
 const MAX_DEPTH = 16;
 
 function compareBytes(a: string, b: string): number {
@@ -38,7 +41,12 @@ function compareBytes(a: string, b: string): number {
 export async function listManifestFiles(root: string, maxFiles: number): Promise<FoundFiles> {
   const files: FoundFile[] = [];
   const directories = new Map<string, string>();
+  const unreadable: string[] = [];
   const problems: Problem[] = [];
+  const report = (path: string, message: string, effect?: string): void => {
+    const source = { file: path, document: 0, line: 0 };
+    problems.push({ severity: "error", message, source, ...(effect !== undefined && { effect }) });
+  };
   const walk = async (absolute: string, path: string, ancestors: readonly string[]): Promise<void> => {
     const identity = identityOf(await fs.stat(absolute, { bigint: true }));
     if (ancestors.includes(identity)) return;
@@ -50,13 +58,16 @@ export async function listManifestFiles(root: string, maxFiles: number): Promise
       try {
         const stat = await fs.stat(at, { bigint: true });
         if (stat.isDirectory()) {
-          if (ancestors.length < MAX_DEPTH) await walk(at, child, [...ancestors, identity]);
+          if (ancestors.length + 1 < MAX_DEPTH) await walk(at, child, [...ancestors, identity]);
+          else report(child, `More than ${MAX_DEPTH} directories deep`, "ignored");
         } else if (stat.isFile() && MANIFEST.test(name)) {
           files.push({ path: child, absolute: at, stamp: stampOf(stat), bytes: Number(stat.size) });
         }
       } catch (error) {
         // Gone between the listing and the look: not there.
-        if (!hasCode(error, "ENOENT")) problems.push(unreadable(child, error));
+        if (hasCode(error, "ENOENT")) continue;
+        unreadable.push(child);
+        report(child, `Cannot read it: ${messageOf(error)}`);
       }
     }
   };
@@ -66,15 +77,8 @@ export async function listManifestFiles(root: string, maxFiles: number): Promise
     throw asDatastoreError(root, error);
   }
   files.sort((a, b) => compareBytes(a.path, b.path));
-  for (const { path } of files.splice(maxFiles)) {
-    problems.push({
-      severity: "error",
-      message: `More than ${maxFiles} files`,
-      source: { file: path, document: 0, line: 0 },
-      effect: "ignored",
-    });
-  }
-  return { files, directories, problems };
+  for (const { path } of files.splice(maxFiles)) report(path, `More than ${maxFiles} files`, "ignored");
+  return { files, directories, unreadable, problems };
 }
 
 function identityOf(stat: BigIntStats): string {
@@ -86,20 +90,10 @@ function stampOf(stat: BigIntStats): string {
   return `${identityOf(stat)}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 
-function unreadable(file: string, error: unknown): Problem {
-  return {
-    severity: "error",
-    message: `Cannot read the file: ${error instanceof Error ? error.message : String(error)}`,
-    source: { file, document: 0, line: 0 },
-  };
-}
-
 /** An error of the file system, with the code that tells what is there. */
 export function asDatastoreError(path: string, cause: unknown): DatastoreError {
   const isMissing = hasCode(cause, "ENOENT") || hasCode(cause, "ENOTDIR");
-  const message = isMissing
-    ? `Nothing at "${path}"`
-    : `Cannot read "${path}": ${cause instanceof Error ? cause.message : String(cause)}`;
+  const message = isMissing ? `Nothing at "${path}"` : `Cannot read "${path}": ${messageOf(cause)}`;
   return new DatastoreError(message, {
     code: isMissing ? "DATASTORE_NOT_FOUND" : "DATASTORE_FAILED",
     op: "Read manifests",

@@ -1,4 +1,5 @@
 import { promises as fs } from "node:fs";
+import { messageOf } from "@bulrush/base";
 import { type ParsedManifest, parseManifest } from "./parse.ts";
 
 export const DEFAULT_MAX_FILE_BYTES: number = 16 * 1024 * 1024;
@@ -32,7 +33,7 @@ export async function readManifestFile(absolute: string, file: string, maxBytes:
       await handle.close();
     }
   } catch (error) {
-    return failed(file, `Cannot read the file: ${error instanceof Error ? error.message : String(error)}`);
+    return failed(file, `Cannot read the file: ${messageOf(error)}`);
   }
 }
 
