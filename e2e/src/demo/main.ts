@@ -69,8 +69,7 @@ async function demo(options: DemoArguments, signal: AbortSignal): Promise<number
     if (options.once) return wrong === 0 ? 0 : 1;
     for (;;) {
       progress(`Edit a file under ${options.path} and save it. Ctrl-C ends.`);
-      await source.nextChange(signal);
-      const savedMs = source.lastSavedMs();
+      const savedMs = await source.nextChange(signal);
       const refreshed = await session.refresh();
       describe(refreshed);
       progress(`${Math.max(0, Math.round(refreshed.appliedAtMs - savedMs))} ms from your save to every kernel`);

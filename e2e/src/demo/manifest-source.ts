@@ -1,14 +1,30 @@
-import { copyFileSync, mkdirSync, readdirSync, renameSync, statSync, watch } from "node:fs";
+import { copyFileSync, type FSWatcher, mkdirSync, readdirSync, renameSync, statSync, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
+
+/** A burst of saves counts as one when nothing more comes for so long. */
+const SETTLE_MS = 15;
+/** Watching is a hint only; this is how often the files are looked at in any case. */
+const LOOK_EVERY_MS = 500;
+
+interface Facts {
+  /** Names, sizes and times of everything: equal while nothing was saved. */
+  readonly fingerprint: string;
+  /** When something was saved last, Unix ms. */
+  readonly savedMs: number;
+}
 
 /**
  * The directory that Typha watches: the user's own when it is one; for a single file a directory that always holds its
  * present contents.
+ *
+ * Invariant: `#seen` is the fingerprint of what the caller has been told of; a save at any time, also while the caller
+ * is busy, makes the next `nextChange` resolve.
  */
 export class ManifestSource {
   readonly directory: string;
   readonly #path: string;
   readonly #isFile: boolean;
+  #seen: string;
 
   constructor(path: string, workDir: string) {
     this.#path = path;
@@ -18,49 +34,78 @@ export class ManifestSource {
       mkdirSync(this.directory, { recursive: true });
       this.#copy();
     }
+    this.#seen = this.#look().fingerprint;
   }
 
   #copy(): void {
+    if (statSync(this.#path, { throwIfNoEntry: false }) === undefined) return;
     const target = join(this.directory, basename(this.#path));
     copyFileSync(this.#path, `${target}.new`);
     renameSync(`${target}.new`, target);
   }
 
-  /** When something in it was saved last, Unix ms. */
-  lastSavedMs(): number {
-    let newest = 0;
-    const look = (path: string): void => {
+  #look(): Facts {
+    const parts: string[] = [];
+    let savedMs = 0;
+    const visit = (path: string): void => {
       const facts = statSync(path, { throwIfNoEntry: false });
       if (facts === undefined) return;
-      newest = Math.max(newest, facts.mtimeMs);
-      if (facts.isDirectory()) for (const name of readdirSync(path)) look(join(path, name));
+      savedMs = Math.max(savedMs, facts.mtimeMs);
+      parts.push(`${path} ${facts.ino} ${facts.size} ${facts.mtimeMs}`);
+      if (facts.isDirectory()) for (const name of readdirSync(path).sort()) visit(join(path, name));
     };
-    look(this.#path);
-    return newest;
+    visit(this.#path);
+    return { fingerprint: parts.join("\n"), savedMs };
   }
 
-  /** Resolves at the next change, a moment after the last of a burst of events. */
-  nextChange(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const watcher = watch(this.#isFile ? dirname(this.#path) : this.#path, { recursive: !this.#isFile });
-      let timer: NodeJS.Timeout | undefined;
-      const end = (): void => {
-        watcher.close();
-        clearTimeout(timer);
-      };
-      watcher.on("change", (_event, name) => {
-        if (this.#isFile && name !== null && String(name) !== basename(this.#path)) return;
-        clearTimeout(timer);
-        timer = setTimeout(() => {
-          end();
-          if (this.#isFile && statSync(this.#path, { throwIfNoEntry: false }) !== undefined) this.#copy();
+  #directories(): string[] {
+    if (this.#isFile) return [dirname(this.#path)];
+    const found: string[] = [];
+    const visit = (path: string): void => {
+      if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+      found.push(path);
+      for (const entry of readdirSync(path, { withFileTypes: true }))
+        if (entry.isDirectory()) visit(join(path, entry.name));
+    };
+    visit(this.#path);
+    return found;
+  }
+
+  /**
+   * Resolves with the time of the last save once something differs from what was told before, a moment after the last
+   * of a burst. Rejects with the signal's reason.
+   */
+  async nextChange(signal: AbortSignal): Promise<number> {
+    let wake = (): void => {};
+    const watchers = this.#directories().map((path): FSWatcher => watch(path, () => wake()));
+    for (const watcher of watchers) watcher.on("error", () => {});
+    signal.addEventListener("abort", () => wake(), { once: true });
+    const pause = (ms: number): Promise<void> =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
           resolve();
-        }, 15);
+        };
       });
-      signal.addEventListener("abort", () => {
-        end();
-        reject(signal.reason as Error);
-      });
-    });
+    try {
+      for (;;) {
+        if (signal.aborted) throw signal.reason as Error;
+        let facts = this.#look();
+        if (facts.fingerprint === this.#seen) {
+          await pause(LOOK_EVERY_MS);
+          continue;
+        }
+        for (let before = ""; before !== facts.fingerprint; facts = this.#look()) {
+          before = facts.fingerprint;
+          await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+        }
+        this.#seen = facts.fingerprint;
+        if (this.#isFile) this.#copy();
+        return facts.savedMs;
+      }
+    } finally {
+      for (const watcher of watchers) watcher.close();
+    }
   }
 }

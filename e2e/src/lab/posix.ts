@@ -36,6 +36,7 @@ const SOCK_CLOEXEC = 0o2000000;
 const SOL_SOCKET = 1;
 const SO_ERROR = 4;
 const SO_LINGER = 13;
+const SO_REUSEPORT = 15;
 const IPPROTO_IPV6 = 41;
 const IPV6_V6ONLY = 26;
 const EAGAIN = 11;
@@ -86,6 +87,9 @@ function sockaddr(family: 4 | 6, address: Address | undefined, port: number): Bu
 
 /** Binds to a port on every address; an IPv6 socket takes IPv4 as well. */
 export function bindAny(fd: number, family: 4 | 6, port: number): void {
+  // A probe may start from a port that its pod listens on.
+  const on = Buffer.from([1, 0, 0, 0]);
+  check("setsockopt", sysSetsockopt(fd, SOL_SOCKET, SO_REUSEPORT, on, 4) as number);
   if (family === 6) {
     const off = Buffer.alloc(4);
     check("setsockopt", sysSetsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, off, 4) as number);

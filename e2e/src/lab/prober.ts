@@ -27,6 +27,8 @@ export interface Probe {
   readonly to: Address;
   readonly protocol: ProbeProtocol;
   readonly port: number;
+  /** Default: any. */
+  readonly sourcePort?: number;
   /**
    * What the caller believes. It decides only how long silence is listened to: a probe that should connect is given
    * `patienceMs`, one that should not `silenceMs`. A wrong belief is still found out.
@@ -149,6 +151,7 @@ export class Prober {
     const startedMs = performance.now();
     if (probe.protocol === "TCP") {
       const fd = probe.from.run(() => openSocket(family, "stream"));
+      if (probe.sourcePort !== undefined) bindAny(fd, family, probe.sourcePort);
       // An error here is an answer as well: no route, or a local rule that refuses.
       if (startConnect(fd, probe.to, probe.port) !== 0) {
         closeSocket(fd);
@@ -159,6 +162,7 @@ export class Prober {
     const fd = probe.from.run(() =>
       probe.protocol === "UDP" ? openSocket(family, "datagram") : openSocket(family, "raw", IPPROTO_SCTP),
     );
+    if (probe.protocol === "UDP" && probe.sourcePort !== undefined) bindAny(fd, family, probe.sourcePort);
     return { probe, index, fd, startedMs, tag: this.#nextTag++, sends: 0, nextSendMs: startedMs };
   }
 
@@ -197,7 +201,7 @@ export class Prober {
       return;
     }
     // A new source port for every try: a retransmitted INIT of a dropped flow must not look like an answer.
-    const sourcePort = this.#nextSctpPort++;
+    const sourcePort = probe.sourcePort ?? this.#nextSctpPort++;
     if (this.#nextSctpPort > 60_000) this.#nextSctpPort = 20_000;
     const packet = encodeSctpPacket({
       sourcePort,

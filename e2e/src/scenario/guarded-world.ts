@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Resource } from "@bulrush/model";
 import { openNftConnection } from "@bulrush/nftables";
 import { LabSession } from "../lab/session.ts";
+import { writeManifest } from "../lab/write-manifest.ts";
 import { Traffic, type TrafficFlow, type TrafficKind, type TrafficReport } from "../lab/traffic.ts";
 
 /**
@@ -58,11 +58,7 @@ export function guardedWorld(): Resource[] {
 
 export async function startGuardedWorld(): Promise<LabSession> {
   const manifestDir = join(WORK_DIR, "manifests");
-  mkdirSync(manifestDir, { recursive: true });
-  writeFileSync(
-    join(manifestDir, "world.json"),
-    JSON.stringify({ kind: "List", apiVersion: "v1", items: guardedWorld() }),
-  );
+  writeManifest(join(manifestDir, "world.json"), guardedWorld());
   const session = await LabSession.start({ workDir: WORK_DIR, manifestDir });
   await session.refresh();
   return session;

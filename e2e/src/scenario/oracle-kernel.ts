@@ -1,14 +1,14 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Resource } from "@bulrush/model";
 import type { PodFlow } from "../lab/matrix.ts";
 import { LabSession } from "../lab/session.ts";
+import { writeManifest } from "../lab/write-manifest.ts";
 import { cellsOf, loadOracleCases, type OracleCase, type OracleStep } from "../oracle/case.ts";
 import { OracleWorld } from "../oracle/world.ts";
+import { WORK_DIR } from "./guarded-world.ts";
 import type { Scenario, ScenarioFigures, ScenarioOptions } from "./scenario.ts";
 
-const WORK_DIR = "/run/bulrush";
 const MANIFESTS: string = join(WORK_DIR, "manifests");
+const FILE: string = join(MANIFESTS, "world.json");
 
 /** The short form: every case of several steps, and cases until each tag has come twice where it can. */
 export function someCases(cases: readonly OracleCase[]): OracleCase[] {
@@ -31,13 +31,6 @@ export function someCases(cases: readonly OracleCase[]): OracleCase[] {
     if (one !== undefined) chosen.add(one);
   }
   return cases.filter((one) => chosen.has(one));
-}
-
-/** Writes a state the way an editor does: a new file that takes the old one's name. */
-function writeState(resources: readonly Resource[]): void {
-  const file = join(MANIFESTS, "world.json");
-  writeFileSync(`${file}.new`, JSON.stringify({ apiVersion: "v1", kind: "List", items: resources }));
-  renameSync(`${file}.new`, file);
 }
 
 async function wrongCells(session: LabSession, step: OracleStep): Promise<{ tried: number; wrong: string[] }> {
@@ -70,8 +63,7 @@ async function wrongCells(session: LabSession, step: OracleStep): Promise<{ trie
 }
 
 export async function runOracleCases(cases: readonly OracleCase[], options: ScenarioOptions): Promise<ScenarioFigures> {
-  mkdirSync(MANIFESTS, { recursive: true });
-  writeState(new OracleWorld().resources());
+  writeManifest(FILE, new OracleWorld().resources());
   const session = await LabSession.start({ workDir: WORK_DIR, manifestDir: MANIFESTS });
   const totals = { cases: 0, steps: 0, cells: 0 };
   const failures: string[] = [];
@@ -81,7 +73,7 @@ export async function runOracleCases(cases: readonly OracleCase[], options: Scen
       const world = new OracleWorld();
       for (const [i, step] of one.steps.entries()) {
         for (const action of step.actions) world.apply(action);
-        writeState(world.resources());
+        writeManifest(FILE, world.resources());
         await session.refresh();
         const { tried, wrong } = await wrongCells(session, step);
         totals.steps++;

@@ -1,0 +1,11 @@
+import { benchFanOut } from "@bulrush/typha/bench";
+import type { Bench } from "./row.ts";
+
+export const fanoutBench: Bench = {
+  name: "fanout",
+  summary: "deltas from one Typha to many clients in lock-step: server CPU and bytes per client and message",
+  async run({ quick, progress }, print) {
+    progress("100 clients, one changed KV a tick; server on one core, clients on the other");
+    for (const row of await benchFanOut({ quick })) print(row);
+  },
+};

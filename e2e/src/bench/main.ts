@@ -1,0 +1,31 @@
+import { parseArgs } from "node:util";
+import { calcBench } from "./calc.ts";
+import { fanoutBench } from "./fanout.ts";
+import type { Bench } from "./row.ts";
+
+const BENCHES: readonly Bench[] = [fanoutBench, calcBench];
+
+const HELP = `Usage: npm run bench -- NAME [--quick]
+
+Prints JSON lines: {"bench","case","metric","value","unit","floor"?,"reference"?,"ratio"?,"limit"?}. A reference is what
+the reference system needs for the same work, scaled to this machine by a calibration in the same run; a floor is measured
+in the same run. ratio = value / reference (or / floor); limit bounds it.
+
+${BENCHES.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join("\n")}
+`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } },
+});
+const bench = BENCHES.find(({ name }) => name === positionals[0]);
+if (values.help) {
+  process.stdout.write(HELP);
+} else if (bench === undefined) {
+  process.stderr.write(HELP);
+  process.exitCode = 2;
+} else {
+  await bench.run({ quick: values.quick, progress: (text) => process.stderr.write(`${text}\n`) }, (row) =>
+    process.stdout.write(`${JSON.stringify(row)}\n`),
+  );
+}
