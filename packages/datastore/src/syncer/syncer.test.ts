@@ -131,6 +131,16 @@ test("a list that fails halfway deletes nothing", async () => {
   assert.deepEqual(h.take(), ["status in-sync"]);
 });
 
+test("a list of which a later page is not found deletes nothing", async () => {
+  const h = await watching(
+    { pages: [[item("b", "4")]], revision: "20", error: "DATASTORE_NOT_FOUND" },
+    { pages: [[item("a", "3"), item("b", "4")]], revision: "21" },
+  );
+  h.stream.emit(errorEvent("DATASTORE_EXPIRED"));
+  await h.advance(1500);
+  assert.deepEqual(h.take(), ["status resync", "status in-sync"]);
+});
+
 test("an empty list without a revision means polling every 5 s, in sync all the time", async () => {
   const h = await started(
     { pages: [[]], revision: "" },
@@ -436,6 +446,18 @@ test("upstreamAgeMs() is the time since the last answer; silence is asked about"
   assert.equal(h.driver.probes, 3);
   await h.advance(1000);
   assert.equal(h.driver.probes, 4);
+});
+
+test("upstreamAgeMs() counts an error of the stream as an answer only where the server must have said it", async () => {
+  const h = await watching({ error: "DATASTORE_FAILED" });
+  await h.advance(1000);
+  h.stream.emit(errorEvent("DATASTORE_FAILED"));
+  await h.advance(0);
+  assert.equal(h.syncer.upstreamAgeMs(), 1000);
+  await h.advance(500);
+  h.stream.emit(errorEvent("DATASTORE_EXPIRED"));
+  await h.advance(0);
+  assert.equal(h.syncer.upstreamAgeMs(), 0);
 });
 
 test("upstreamAgeMs() is undefined until every kind has had an answer", async () => {

@@ -156,7 +156,7 @@ export class WatcherCache {
         revision = page.revision;
       }
     } catch (error) {
-      await this.#listFailed(error);
+      await this.#listFailed(error, !isFirst);
       return false;
     }
     if (isFirst) await this.#beginResync();
@@ -193,9 +193,11 @@ export class WatcherCache {
     await this.#setStatus("in-sync");
   }
 
-  async #listFailed(error: unknown): Promise<void> {
+  async #listFailed(error: unknown, hasPages: boolean): Promise<void> {
     if (this.#abort.signal.aborted) return;
-    switch (datastoreCodeOf(error)) {
+    const code = datastoreCodeOf(error);
+    // After a page the API is there: what is missing then is something else, and takes no key away.
+    switch (hasPages && code === "DATASTORE_NOT_FOUND" ? "DATASTORE_FAILED" : code) {
       case "DATASTORE_NOT_FOUND":
         this.#freshness.answered();
         await this.#beginResync();
@@ -275,8 +277,10 @@ export class WatcherCache {
   async #follow(stream: WatchStream): Promise<void> {
     try {
       for (let events = await stream.next(); events !== undefined; events = await stream.next()) {
-        this.#connected();
-        this.#freshness.answered();
+        if (events.some(isAnswer)) {
+          this.#connected();
+          this.#freshness.answered();
+        }
         const updates: Update[] = [];
         const goesOn = events.every((event) => this.#handle(event, updates));
         await this.#send(updates);
@@ -404,4 +408,9 @@ export class WatcherCache {
     while (queue.isFull) await queue.whenSpace();
     queue.push(result);
   }
+}
+
+/** True for what only a server can have said: an error may as well come from a broken connection. */
+function isAnswer(event: WatchEvent): boolean {
+  return event.type !== "error" || datastoreCodeOf(event.error) === "DATASTORE_EXPIRED";
 }
