@@ -171,6 +171,31 @@ test("encodeMessage() refuses what no client would take", () => {
   assert.equal(catchProto(() => encodeMessage({ type: "snapshot", kvs })).code, "PROTO_TOO_BIG");
 });
 
+const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
+const UNSENDABLE: readonly (readonly [string, KV, ProtoErrorCode])[] = [
+  ["nests deeper than a client reads", kvOf(deep(60)), "PROTO_TOO_BIG"],
+  ["nests deeper than an encoder can follow", kvOf(deep(8000)), "PROTO_MALFORMED"],
+  [
+    "has a record of very many fields",
+    kvOf(Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`f${i}`, i]))),
+    "PROTO_TOO_BIG",
+  ],
+  ["holds bytes", kvOf({ a: Buffer.from("x") }), "PROTO_MALFORMED"],
+  ["holds a date", kvOf({ a: new Date(0) }), "PROTO_MALFORMED"],
+  ["has a path that is too long", kvOf(1, `/${"x".repeat(2048)}`), "PROTO_BAD_FIELD"],
+  ["has no path", kvOf(1, ""), "PROTO_BAD_FIELD"],
+  ["has a revision that is too long", { ...kvOf(1), revision: "1".repeat(257) }, "PROTO_BAD_FIELD"],
+];
+
+for (const [what, kv, code] of UNSENDABLE) {
+  test(`encodeMessage() refuses a KV that ${what}, as clients would`, () => {
+    assert.equal(catchProto(() => encodeMessage(deltaOf([kvOf(1), kv]))).code, code);
+    assert.equal(catchProto(() => encodeMessage({ type: "snapshot", kvs: [kv] })).code, code);
+    // Nothing of it is left in the encoder.
+    assert.ok(decodeServerMessage(encodeMessage(deltaOf([kvOf(1)]))));
+  });
+}
+
 test("encodeMessage() gives every frame bytes of its own", () => {
   const first = encodeMessage(deltaOf([kvOf("first")]));
   const copy = Buffer.from(first);

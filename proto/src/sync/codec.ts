@@ -6,6 +6,7 @@ import { CLIENT_MESSAGE_LIMITS, type DecodeLimits, SERVER_MESSAGE_LIMITS } from 
 import type { ClientMessage, ServerMessage, SyncMessage } from "./message.ts";
 import type { MessageTable } from "./message-table.ts";
 import { packBody, unpackBody } from "./msgpack.ts";
+import { scanBody } from "./scan.ts";
 import { MESSAGE_TABLES } from "./tables.ts";
 import { websocketHeaderBytes, writeWebsocketHeader } from "./websocket.ts";
 
@@ -36,8 +37,9 @@ const KV_POSITIONS: ReadonlyMap<unknown, number> = new Map(
 );
 
 /**
- * A frame in a Buffer of its own, for `ws.send` and the like. The message is trusted: it is the sender's bug if a peer
- * refuses it. Throws PROTO_TOO_BIG when no client would take it (SERVER_MESSAGE_LIMITS).
+ * A frame in a Buffer of its own, for `ws.send` and the like. The message is trusted, but for its KVs: they come from
+ * outside, and one that no client can read would end every client's stream, again and again. Throws {@link ProtoError}
+ * for those, and PROTO_TOO_BIG when no client would take the frame (SERVER_MESSAGE_LIMITS).
  */
 export function encodeMessage(message: SyncMessage, options: EncodeOptions = {}): Buffer {
   return encodeAfter(message, options, false);
@@ -58,6 +60,7 @@ function encodeAfter(message: SyncMessage, options: EncodeOptions, withHeader: b
     throw new ProtoError("PROTO_TOO_BIG", `A ${message.type} message has ${packed.length} bytes`, {
       data: { bytes: packed.length, limit: SERVER_MESSAGE_LIMITS.maxBodyBytes },
     });
+  if (KV_POSITIONS.has(table.id)) scanBody(packed);
   let codec = CODEC_PLAIN;
   let body = packed;
   if (packed.length >= (options.compressFromBytes ?? Number.POSITIVE_INFINITY)) {

@@ -18,7 +18,7 @@ const MAX_REVISION = 256;
 export const kvList: FieldType<readonly KV[]> = {
   spec: "array of [path: string of 1 to 2048; value: nil where the key is gone; revision: string of 0 to 256; update type: integer, 0 unknown 1 new 2 updated 3 deleted]",
   optional: false,
-  encode: (kvs) => kvs.map(encodeKV),
+  encode: (kvs) => kvs.map((kv) => encodeKV(checkKV(kv))),
   decode(raw, field) {
     if (!Array.isArray(raw)) throw badField(field, "an array", raw);
     return raw.map((item: unknown, index) => decodeKV(item, field, index));
@@ -31,6 +31,14 @@ export function checkKVCount(raw: unknown, maxKVs: number, field: string): void 
     throw new ProtoError("PROTO_TOO_BIG", `Field ${field} has ${raw.length} KVs, over the bound of ${maxKVs}`, {
       data: { field, limit: maxKVs },
     });
+}
+
+/** What {@link decodeKV} would refuse is not sent. */
+function checkKV(kv: KV): KV {
+  const { path, revision } = kv;
+  if (path === "" || path.length > MAX_PATH) throw badField("path", `a string of 1 to ${MAX_PATH}`, path);
+  if (revision.length > MAX_REVISION) throw badField("revision", `a string of 0 to ${MAX_REVISION}`, revision);
+  return kv;
 }
 
 function encodeKV(kv: KV): readonly unknown[] {

@@ -8,10 +8,14 @@ const unpackr = new Unpackr({ useRecords: true, mapsAsObjects: false, int64AsTyp
 
 /**
  * The body of a message. The returned bytes are a view into the encoder's own buffer: copy what is kept, before the
- * next call.
+ * next call. Throws PROTO_MALFORMED for what has no encoding at all, such as nesting by the thousand.
  */
 export function packBody(fields: readonly unknown[]): Uint8Array {
-  return packr.pack(fields);
+  try {
+    return packr.pack(fields);
+  } catch (cause) {
+    throw new ProtoError("PROTO_MALFORMED", "The body cannot be encoded", { cause });
+  }
 }
 
 /** Reads a body after {@link scanBody} has found it well formed. */
