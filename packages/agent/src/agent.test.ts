@@ -103,13 +103,14 @@ test("a setting that only a restart applies ends the agent with 129, one that do
     setting("LogPrefix", "hidden by the environment"),
     setting("UsageReportingEnabled", "true"),
     setting("ClusterGUID", "x"),
-    setting("HealthTimeoutOverrides", "CalculationGraph=60"),
+    setting("HealthTimeoutOverrides", "CalculationGraph=60,InternalDataplaneMainLoop=2m1s"),
   ]) {
     await rig.source.onUpdates([harmless]);
     await rig.clock.advance(100);
   }
   assert.deepEqual(rig.requests, []);
   assert.match(row(rig, "CalculationGraph"), / 60s /);
+  assert.match(row(rig, "InternalDataplaneMainLoop"), / 121s /);
   await rig.source.onUpdates([setting("VXLANPort", "2")]);
   await rig.clock.advance(100);
   assert.deepEqual(rig.requests, [{ reason: "config changed", exitCode: EXIT_RESTART }]);

@@ -1,4 +1,4 @@
-import { Backoff, type Clock, sleep } from "@bulrush/base";
+import { Backoff, type Clock, parseDurationNs, sleep } from "@bulrush/base";
 import type { DataplaneEvents, DataplaneHandle, DataplaneStatus, DataplaneWorkerOptions } from "@bulrush/dataplane";
 import { createValidationFilter, type Update } from "@bulrush/model";
 import type { HealthAggregator, Logger, Metrics, RootLogger, Shutdown } from "@bulrush/service";
@@ -196,10 +196,10 @@ export function createAgent(options: AgentOptions): Agent {
 
 type CalcDriverInput = Parameters<RunParts["filter"]>[0];
 
-/** Bad numbers are left out: a time-out that cannot be read must not become none. */
+/** Durations (`1m30s`) or seconds (`90`). Bad ones are left out: a time-out that cannot be read must not become none. */
 function timeoutsMs(values: FelixConfig): ReadonlyMap<string, number> {
   const entries = [...values.HealthTimeoutOverrides].map(
-    ([name, text]) => [name, Number(text.replace(/s$/, "")) * 1000] as const,
+    ([name, text]) => [name, (parseDurationNs(/^[0-9.]+$/.test(text) ? `${text}s` : text) ?? 0) / 1e6] as const,
   );
   return new Map(entries.filter(([, milliseconds]) => milliseconds > 0));
 }

@@ -4,6 +4,7 @@ export { BoundedQueue } from "./bounded-queue.ts";
 export { type CancelTimer, type Clock, sleep, systemClock } from "./clock.ts";
 export { CodedError, type CodedErrorOptions, hasCode, messageOf } from "./coded-error.ts";
 export { compareStrings } from "./compare.ts";
+export { parseDurationNs } from "./duration.ts";
 export { ManualClock } from "./manual-clock.ts";
 export { nearestName } from "./nearest-name.ts";
 export { sha1 } from "./sha1.ts";

@@ -19,7 +19,6 @@ const REASONS = {
   EndpointReportingDelaySecs: "endpoint status is not reported yet",
   EndpointStatusPathPrefix: "status files are not written yet",
   InterfaceExclude: "only interfaces with a workload prefix are looked at",
-  IPForwarding: "forwarding is left as the host has it",
   VXLANVNI: "the VXLAN device is not programmed yet",
   VXLANMTU: "the VXLAN device is not programmed yet",
   VXLANMTUV6: "the VXLAN device is not programmed yet",

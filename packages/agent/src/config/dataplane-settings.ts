@@ -16,6 +16,7 @@ import {
 export interface DataplaneSettings {
   readonly InterfacePrefix: readonly string[];
   readonly Ipv6Support: boolean;
+  readonly IPForwarding: "Enabled" | "Disabled" | "";
   readonly NftablesMarkMask: number;
   readonly NftablesFilterAllowAction: "ACCEPT" | "RETURN" | "";
   readonly NftablesMangleAllowAction: "ACCEPT" | "RETURN" | "";
@@ -73,6 +74,12 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     nonZero: true,
   },
   Ipv6Support: { type: bool(), default: true, doc: "Program IPv6 too." },
+  IPForwarding: {
+    type: oneOf(["Enabled", "Disabled"]),
+    default: "Enabled",
+    doc: "Switch on the host's forwarding of packets. `Disabled` leaves it as the host has it.",
+    nonZero: true,
+  },
   NftablesMarkMask: {
     type: mask(),
     default: 0xffff0000,
@@ -202,6 +209,3 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     doc: "Mark workloads that take part in Istio's ambient mode.",
   },
 });
-
-/** Those that the dataplane reads, by name. */
-export const DATAPLANE_SETTING_NAMES: readonly string[] = Object.keys(DATAPLANE_SETTINGS);

@@ -67,24 +67,30 @@ test("loadFelixConfig() never takes a TLS file that is missing for none", () => 
   assert.match(errors[0]?.message ?? "", /FELIX_TYPHAKEYFILE: "\/nonexistent" does not exist/);
 });
 
-test("dataplaneTexts() has what is set and well written, as it was written", () => {
-  const loaded = loadFelixConfig(
-    local({
-      FELIX_INTERFACEPREFIX: "eni, veth",
-      FELIX_VXLANPORT: "abc",
-      FELIX_FAILSAFEINBOUNDHOSTPORTS: "none",
-      FELIX_HEALTHPORT: "1",
-    }),
-    [layer({ NftablesRefreshInterval: "60" })],
-  );
+test("dataplaneTexts() has what is set and well written, as its type writes it", () => {
+  const rows: readonly [name: string, text: string, want: string | undefined][] = [
+    ["InterfacePrefix", "eni, veth", "eni,veth"],
+    ["VXLANPort", "abc", undefined],
+    ["VXLANPort", "0x10", "16"],
+    ["FailsafeInboundHostPorts", "none", "none"],
+    ["Ipv6Support", "none", "false"],
+    ["IPForwarding", "disabled", "Disabled"],
+    ["HealthPort", "1", undefined],
+    ["RouteRefreshInterval", "", undefined],
+  ];
+  for (const [name, text, want] of rows)
+    assert.equal(dataplaneTexts(loadFelixConfig(local({ [`FELIX_${name}`]: text }))).get(name), want, name);
+  const { values } = layer({ NftablesRefreshInterval: "60" });
   assert.deepEqual(
-    [...dataplaneTexts(loaded)],
-    [
-      ["InterfacePrefix", "eni, veth"],
-      ["FailsafeInboundHostPorts", "none"],
-      ["NftablesRefreshInterval", "60"],
-    ],
+    [...dataplaneTexts(loadFelixConfig(local({}), [{ name: "l", values }]))],
+    [["NftablesRefreshInterval", "60"]],
   );
+});
+
+test("dataplaneTexts() keeps a setting that only got a warning", () => {
+  const loaded = loadFelixConfig(local({}, "VXLANPort = 1\nVXLANPort = 2\n"));
+  assert.equal(loaded.warnings.length, 1);
+  assert.equal(dataplaneTexts(loaded).get("VXLANPort"), "2");
 });
 
 test("restartNeededBy() names what differs, but not what is live, without effect or unknown", () => {

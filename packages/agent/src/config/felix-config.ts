@@ -1,6 +1,6 @@
-import { type ConfigLayer, type ConfigTable, loadConfig, type LoadedConfig } from "@bulrush/service";
+import { type ConfigLayer, type ConfigTable, loadConfig, type LoadedConfig, type Parameter } from "@bulrush/service";
 import { ACCEPTED_SETTINGS, type AcceptedSettings } from "./accepted-settings.ts";
-import { DATAPLANE_SETTING_NAMES, DATAPLANE_SETTINGS, type DataplaneSettings } from "./dataplane-settings.ts";
+import { DATAPLANE_SETTINGS, type DataplaneSettings } from "./dataplane-settings.ts";
 import { PROCESS_SETTINGS, type ProcessSettings } from "./process-settings.ts";
 
 /** All settings of the agent. */
@@ -29,15 +29,14 @@ export function loadFelixConfig(local: LocalSources, layers: readonly ConfigLaye
 }
 
 /**
- * The settings that the dataplane gets, as text by name: those that are set somewhere and well written. What is not
- * there has its default.
+ * The settings that the dataplane gets, as text by name: those that are set somewhere and well written, in the form that
+ * their type writes, so that both read the same value. What is not there has its default; `none` is no value.
  */
 export function dataplaneTexts(loaded: LoadedConfig<FelixConfig>): ReadonlyMap<string, string> {
-  const bad = new Set(loaded.warnings.map(({ name }) => name));
   const texts = new Map<string, string>();
-  for (const name of DATAPLANE_SETTING_NAMES) {
-    const origin = loaded.origins.get(name);
-    if (origin !== undefined && !bad.has(name)) texts.set(name, origin.text);
+  for (const [name, parameter] of Object.entries<Parameter<unknown>>(DATAPLANE_SETTINGS)) {
+    if (!loaded.origins.has(name)) continue;
+    texts.set(name, parameter.type.format(loaded.values[name as keyof DataplaneSettings]) || "none");
   }
   return texts;
 }

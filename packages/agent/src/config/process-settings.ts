@@ -160,7 +160,7 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
   HealthTimeoutOverrides: {
     type: textMap(),
     default: new Map<string, string>(),
-    doc: "Time-outs of health reporters by name, in seconds: `CalculationGraph=60,InternalDataplaneMainLoop=120`.",
+    doc: "Time-outs of health reporters by name, as durations or seconds: `CalculationGraph=1m30s,InternalDataplaneMainLoop=120`.",
   },
   DataplaneWatchdogTimeout: {
     type: seconds(),

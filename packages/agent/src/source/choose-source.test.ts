@@ -4,14 +4,18 @@ import { ManualClock } from "@bulrush/base";
 import { memoryLogger } from "@bulrush/service";
 import { loadFelixConfig } from "../config/felix-config.ts";
 import { chooseSource } from "./choose-source.ts";
-import type { Source, SourceCallbacks } from "./source.ts";
+import type { Source, SourceCallbacks, SourceFactory } from "./source.ts";
 
 const callbacks: SourceCallbacks = { onUpdates: () => {}, onStatusUpdated: () => {}, onSequence: () => {} };
 
-function choose(env: Record<string, string>, fileText?: string): Source {
+function factory(env: Record<string, string>, fileText?: string): SourceFactory {
   const config = loadFelixConfig({ env, fileText, fileName: "f" }).values;
   const options = { config, env, clock: new ManualClock(), random: () => 0, logger: memoryLogger() };
-  return chooseSource(options)(callbacks);
+  return chooseSource(options);
+}
+
+function choose(env: Record<string, string>, fileText?: string): Source {
+  return factory(env, fileText)(callbacks);
 }
 
 test("chooseSource() takes a Typha where one is set", () => {
@@ -30,6 +34,13 @@ test("chooseSource() takes the datastore that the environment or the file names"
     /^opening the kubernetes datastore/,
   );
   assert.match(detail({ FELIX_DATASTORETYPE: "etcdv3", FELIX_ETCDADDR: "e:1" }), /^opening the etcdv3 datastore/);
+});
+
+test("chooseSource() refuses what its source could not use", () => {
+  assert.throws(() => factory({ FELIX_TYPHAADDR: "typha:99999" }), { code: "SYNC_CLIENT_BAD_ADDRESS" });
+  assert.throws(() => factory({ FELIX_TYPHAADDR: "typha:5473", FELIX_TYPHACN: "t" }), {
+    code: "SYNC_CLIENT_TLS_INCOMPLETE",
+  });
 });
 
 test("chooseSource() says what is missing", () => {

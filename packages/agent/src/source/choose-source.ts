@@ -16,12 +16,12 @@ export interface ChooseSourceOptions {
 }
 
 /**
- * A Typha where one is set, else the datastore. Throws DATASTORE_BAD_CONFIG when that is not well set, AGENT_CONFIG when
- * only a Service is named: taking the datastore instead would put on its server what a Typha is there to keep away.
+ * A Typha where one is set, else the datastore. Throws where a setting is bad (SYNC_CLIENT_BAD_ADDRESS,
+ * SYNC_CLIENT_TLS_INCOMPLETE, DATASTORE_BAD_CONFIG); what it returns does not throw. Throws AGENT_CONFIG when only a Service is named: taking the datastore instead would put on its server what a Typha is there to keep away.
  */
 export function chooseSource(options: ChooseSourceOptions): SourceFactory {
   const { config, clock, logger } = options;
-  if (config.TyphaAddr !== "") return (callbacks) => typhaSource(options, callbacks);
+  if (config.TyphaAddr !== "") return typhaSource(options);
   if (config.TyphaK8sServiceName !== "")
     throw new AgentError("TyphaK8sServiceName is set, but a Service is not looked up yet: set TyphaAddr", {
       code: "AGENT_CONFIG",

@@ -8,7 +8,7 @@ import {
   tlsFromParameters,
 } from "@bulrush/sync-client";
 import type { FelixConfig } from "../config/felix-config.ts";
-import type { Source, SourceCallbacks, SourceReport } from "./source.ts";
+import type { SourceFactory, SourceReport } from "./source.ts";
 
 export interface TyphaSourceOptions {
   readonly config: FelixConfig;
@@ -17,9 +17,13 @@ export interface TyphaSourceOptions {
   readonly logger: Logger;
 }
 
-/** Follows the Typha of TyphaAddr. Throws SYNC_CLIENT_TLS_INCOMPLETE or SYNC_CLIENT_BAD_ADDRESS. */
-export function typhaSource(options: TyphaSourceOptions, callbacks: SourceCallbacks): Source {
+/**
+ * Follows the Typha of TyphaAddr. Throws SYNC_CLIENT_TLS_INCOMPLETE or SYNC_CLIENT_BAD_ADDRESS, and what it returns does
+ * not: bad settings come out while they can still be read again.
+ */
+export function typhaSource(options: TyphaSourceOptions): SourceFactory {
   const { config, clock, random, logger } = options;
+  const servers = [parseServerAddress(config.TyphaAddr)];
   const tls = tlsFromParameters({
     caFile: config.TyphaCAFile,
     certFile: config.TyphaCertFile,
@@ -27,25 +31,27 @@ export function typhaSource(options: TyphaSourceOptions, callbacks: SourceCallba
     serverCN: config.TyphaCN,
     serverURISAN: config.TyphaURISAN,
   });
-  const client = createSyncClient({
-    servers: [parseServerAddress(config.TyphaAddr)],
-    ...(tls !== undefined && { tls }),
-    hostname: config.FelixHostname,
-    nodeName: config.FelixHostname,
-    info: "bulrush-agent",
-    syncer: "felix",
-    callbacks,
-    clock,
-    random,
-    logger,
-    readTimeoutMs: config.TyphaReadTimeout * 1000,
-    writeTimeoutMs: config.TyphaWriteTimeout * 1000,
-  });
-  return {
-    start: () => client.start(),
-    stop: () => client.stop(),
-    ack: (sequence) => client.ack(sequence),
-    report: () => describe(client.state()),
+  return (callbacks) => {
+    const client = createSyncClient({
+      servers,
+      ...(tls !== undefined && { tls }),
+      hostname: config.FelixHostname,
+      nodeName: config.FelixHostname,
+      info: "bulrush-agent",
+      syncer: "felix",
+      callbacks,
+      clock,
+      random,
+      logger,
+      readTimeoutMs: config.TyphaReadTimeout * 1000,
+      writeTimeoutMs: config.TyphaWriteTimeout * 1000,
+    });
+    return {
+      start: () => client.start(),
+      stop: () => client.stop(),
+      ack: (sequence) => client.ack(sequence),
+      report: () => describe(client.state()),
+    };
   };
 }
 

@@ -1,6 +1,6 @@
+import { parseDurationNs } from "@bulrush/base";
 import { canonicalCidr } from "@bulrush/ip";
 import { isObject } from "@bulrush/model";
-import { parseDurationNs } from "./duration.ts";
 import { capitalise, parameterName } from "./field-name.ts";
 
 /** Text of a parameter; null: unset; undefined: the field cannot be read. */
