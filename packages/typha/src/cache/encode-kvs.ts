@@ -1,17 +1,16 @@
-import { hasCode } from "@bulrush/base";
-import type { KV, ServerMessage } from "@bulrush/proto";
+import { type KV, ProtoError, type ServerMessage } from "@bulrush/proto";
 
 /**
- * Encodes a message into a whole websocket frame, header and payload in one Buffer that the caller may keep. Throws an
- * error of code PROTO_TOO_BIG when no client would take it.
+ * Encodes a message into a whole websocket frame, header and payload in one Buffer that the caller may keep. Throws a
+ * ProtoError when no client would take it.
  */
 export type FrameEncoder = (message: ServerMessage) => Buffer;
 
 /** The parts of {@link encodeKVs}, in order of the KVs. */
 export type EncodedPart =
   | { readonly kvs: readonly KV[]; readonly frame: Buffer }
-  /** One KV that no client would take. */
-  | { readonly kvs: readonly [KV]; readonly frame: undefined };
+  /** One KV that no client would take, and why. */
+  | { readonly kvs: readonly [KV]; readonly frame: undefined; readonly reason: string };
 
 /**
  * Encodes KVs into as few messages as stay under `maxFrameBytes`, by halving: a client's receive buffer is bounded.
@@ -24,14 +23,14 @@ export function encodeKVs(
   encode: (kvs: readonly KV[]) => Buffer,
   add: (part: EncodedPart) => void,
 ): void {
-  const frame = encodeUnlessTooBig(kvs, encode);
+  const frame = tryEncode(kvs, encode);
   const [first] = kvs;
   if (kvs.length < 2) {
-    if (frame !== undefined) add({ kvs, frame });
-    else if (first !== undefined) add({ kvs: [first], frame });
+    if (!(frame instanceof ProtoError)) add({ kvs, frame });
+    else if (first !== undefined) add({ kvs: [first], frame: undefined, reason: frame.message });
     return;
   }
-  if (frame !== undefined && frame.length <= maxFrameBytes) {
+  if (!(frame instanceof ProtoError) && frame.length <= maxFrameBytes) {
     add({ kvs, frame });
     return;
   }
@@ -40,11 +39,11 @@ export function encodeKVs(
   encodeKVs(kvs.slice(middle), maxFrameBytes, encode, add);
 }
 
-function encodeUnlessTooBig(kvs: readonly KV[], encode: (kvs: readonly KV[]) => Buffer): Buffer | undefined {
+function tryEncode(kvs: readonly KV[], encode: (kvs: readonly KV[]) => Buffer): Buffer | ProtoError {
   try {
     return encode(kvs);
   } catch (error) {
-    if (hasCode(error, "PROTO_TOO_BIG")) return undefined;
+    if (error instanceof ProtoError) return error;
     throw error;
   }
 }

@@ -30,7 +30,7 @@ function cacheCommands(): (command: string, args: readonly string[]) => string |
         encoded++;
         return encodeText(message, settings["tooBig"]);
       },
-      onTooBig: (path) => tooBig.push(path),
+      onUnsendable: (path) => tooBig.push(path),
       yieldTurn: () => new Promise((resolve) => turns.push(resolve)),
       ...settings,
     });

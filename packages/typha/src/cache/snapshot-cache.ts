@@ -27,10 +27,10 @@ export interface SnapshotCacheOptions {
   /** A snapshot is handed out again until the breadcrumbs after it come to this much. Default 64 KiB. */
   readonly reuseBytes?: number;
   /**
-   * Told of a value that is too large for any client (more than 16 MiB encoded). The one before it stays, or the key
-   * stays absent; everything else goes on.
+   * Told of a value that no client could read (more than 16 MiB encoded, nested too deep), and why. The one before it
+   * stays, or the key stays absent; everything else goes on.
    */
-  readonly onTooBig?: (path: string) => void;
+  readonly onUnsendable?: (path: string, reason: string) => void;
 }
 
 export interface PublishInput {
@@ -262,11 +262,12 @@ export class SnapshotCache {
       batch.map((change) => change.kv),
       this.#maxFrameBytes,
       (kvs) => this.#deltaFrame(kvs, input),
-      ({ kvs, frame }) => {
+      (part) => {
+        const { kvs, frame } = part;
         const undo = batch.slice(taken, taken + kvs.length).map((change) => change.undo);
         taken += kvs.length;
         if (frame === undefined) {
-          this.#takeBack(kvs[0], undo[0]);
+          this.#takeBack(part.kvs[0], undo[0], part.reason);
           return;
         }
         const withStatus = taken === batch.length && status !== this.#head.status;
@@ -277,10 +278,10 @@ export class SnapshotCache {
   }
 
   /** Undoes a change that cannot be sent. */
-  #takeBack(kv: KV | undefined, undo: UndoEntry | undefined): void {
-    if (kv === undefined || undo === undefined) return;
+  #takeBack(kv: KV, undo: UndoEntry | undefined, reason: string): void {
+    if (undo === undefined) return;
     const { position, before } = undo;
-    this.#options.onTooBig?.(kv.path);
+    this.#options.onUnsendable?.(kv.path, reason);
     // A later change of the same publish may have taken its place already.
     if (this.#store.get(position)?.value !== kv.value) return;
     if (before !== undefined) this.#store.replace(position, before);

@@ -61,7 +61,7 @@ function encodeChunk(capture: ChunkCapture, options: SnapshotBuildOptions): Buff
     kvs,
     options.maxFrameBytes,
     (part) => options.encodeFrame({ type: "snapshot", kvs: part }),
-    // A KV that was too big for a delta never got into the store.
+    // A KV that could not be sent in a delta never got into the store.
     ({ frame }) => frames.push(must(frame, "the frame of a cached KV")),
   );
   return frames;

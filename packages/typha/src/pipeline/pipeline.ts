@@ -66,7 +66,10 @@ export class Pipeline {
       nowMs: clock.nowMs(),
       maxBatch: options.maxBatch,
       retainBytes: options.retainBytes,
-      onTooBig: (path) => logger.error("Value is too large for any client, the one before it stays", { path }),
+      onUnsendable: (path, reason) => {
+        metrics.onInvalid();
+        logger.error("No client could read this value, the one before it stays", { path, reason });
+      },
     });
     this.#feeder = new CacheFeeder({
       cache: this.cache,

@@ -156,7 +156,11 @@ export class SyncListener {
     const handshake: Handshake = {
       deadlineMs: clock.monotonicMs() + handshakeTimeoutMs,
       cancelTimeout: clock.after(handshakeTimeoutMs, () => {
-        this.#options.log.warn("Handshake took too long", { peer, timeoutMs: handshakeTimeoutMs });
+        this.#options.log.warn("Handshake took too long", {
+          peer,
+          code: "handshake-timeout",
+          timeoutMs: handshakeTimeoutMs,
+        });
         metrics.rejected("handshake-timeout");
         socket.destroy();
       }),
@@ -178,7 +182,7 @@ export class SyncListener {
       return;
     }
     this.#options.metrics.rejected("tls");
-    this.#options.log.warn("TLS handshake failed", { peer, reason: error.message });
+    this.#options.log.warn("TLS handshake failed", { peer, code: "tls", reason: error.message });
   }
 
   /** TLS, where there is any, is through. `refusal`: what is wrong with the peer's certificate. */
@@ -198,13 +202,14 @@ export class SyncListener {
         else onRefused(transport, refusal);
       },
       onFailed: (reason) => {
-        metrics.rejected(refusal === undefined ? "upgrade" : "identity");
-        log.warn("Upgrade refused", { peer, reason: refusal === undefined ? reason : `${refusal}; ${reason}` });
+        const code = refusal === undefined ? "upgrade" : "identity";
+        metrics.rejected(code);
+        log.warn("Upgrade refused", { peer, code, reason: refusal === undefined ? reason : `${refusal}; ${reason}` });
       },
       onLeft: () => {
         if (refusal === undefined) return;
         metrics.rejected("identity");
-        log.warn("Client certificate refused", { peer, reason: refusal });
+        log.warn("Client certificate refused", { peer, code: "identity", reason: refusal });
       },
     });
   }
