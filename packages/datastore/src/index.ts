@@ -31,7 +31,5 @@ export {
   type KindReport,
   type StopOptions,
   type Syncer,
-  SYNCER_TYPES,
   type SyncerOptions,
-  type SyncerType,
 } from "./syncer/syncer.ts";

@@ -33,6 +33,7 @@ export type {
 export { formatKey, legacyTierOf, parseKey, POLICY_KINDS, RESOURCE_PLURALS } from "./v1/path.ts";
 export type { HTTPMatch, Port, Protocol, Rule } from "./v1/rule.ts";
 export { sameValue } from "./v1/same-value.ts";
+export { SYNCER_TYPES, type SyncerType } from "./v1/syncer-type.ts";
 export type { SyncerCallbacks, SyncStatus, Update, UpdateType } from "./v1/update.ts";
 export type {
   Block,

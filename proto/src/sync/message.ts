@@ -1,4 +1,4 @@
-import type { SyncStatus, UpdateType } from "@bulrush/model";
+import { SYNCER_TYPES, type SyncerType, type SyncStatus, type UpdateType } from "@bulrush/model";
 
 /**
  * The sync protocol's messages, as both ends hold them. The codec, the version history and the golden frames stand
@@ -18,8 +18,7 @@ export const SYNC_PATH = "/v1/sync";
 export const SYNC_SUBPROTOCOL = "bulrush.sync.v1";
 export const SYNC_PORT = 5473;
 
-export type SyncerType = "felix" | "bgp" | "tunnel-ip-allocation" | "node-status";
-export const SYNCER_TYPES: readonly SyncerType[] = ["felix", "bgp", "tunnel-ip-allocation", "node-status"];
+export { SYNCER_TYPES, type SyncerType };
 
 export type SyncMessage = ClientMessage | ServerMessage;
 export type ClientMessage = Hello | Pong | Ack;

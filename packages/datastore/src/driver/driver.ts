@@ -85,6 +85,8 @@ export interface WatchStream {
  */
 export interface DatastoreDriver {
   readonly type: "file" | "kubernetes" | "etcdv3";
+  /** IPAM blocks (and tunnel addresses) come from the pod CIDRs of nodes, not from IPAM. Default false. */
+  readonly usePodCIDR?: boolean;
   /** Pages of all items, never empty of pages. Throws on the page where something went wrong. */
   list(request: ListRequest): AsyncIterable<ListPage>;
   /** Resolves when the watch stands: every change after `revision` will be told. */

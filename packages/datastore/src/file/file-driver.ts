@@ -36,6 +36,7 @@ const PAGE_ITEMS = 500;
  */
 export class FileDriver implements DatastoreDriver {
   readonly type = "file";
+  readonly usePodCIDR: boolean;
   readonly #config: FileDatastoreConfig;
   readonly #clock: Clock;
   readonly #logger: DatastoreLogger | undefined;
@@ -52,6 +53,7 @@ export class FileDriver implements DatastoreDriver {
 
   constructor(config: FileDatastoreConfig, context: DatastoreContext) {
     this.#config = config;
+    this.usePodCIDR = config.usePodCIDR ?? false;
     this.#clock = context.clock;
     this.#logger = context.logger;
     this.#onProblems = context.onProblems;
@@ -164,8 +166,8 @@ export class FileDriver implements DatastoreDriver {
   }
 
   #conversion(): Parameters<typeof toItem>[1] {
-    const { usePodCIDR = false, interfacePrefix } = this.#config;
-    return { usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) };
+    const { interfacePrefix } = this.#config;
+    return { usePodCIDR: this.usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) };
   }
 
   #setProblems(problems: readonly Problem[]): void {

@@ -62,6 +62,7 @@ export class ScriptedStream implements WatchStream {
  */
 export class ScriptedDriver implements DatastoreDriver {
   readonly type = "kubernetes";
+  usePodCIDR = false;
   readonly lists: Map<DatastoreKind, ListStep[]> = new Map<DatastoreKind, ListStep[]>();
   readonly watchErrors: Map<DatastoreKind, DatastoreErrorCode[]> = new Map<DatastoreKind, DatastoreErrorCode[]>();
   readonly log: string[] = [];

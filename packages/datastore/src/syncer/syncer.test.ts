@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "@bulrush/base";
-import type { Update } from "@bulrush/model";
+import type { SyncerType, Update } from "@bulrush/model";
 import type { Item, WatchEvent } from "../driver/driver.ts";
 import { DatastoreError, type DatastoreErrorCode } from "../errors.ts";
 import { type ListStep, ScriptedDriver, type ScriptedStream, scriptedItem } from "./scripted-driver.ts";
-import { createSyncer, type Syncer, type SyncerOptions, type SyncerType } from "./syncer.ts";
+import { createSyncer, type Syncer, type SyncerOptions } from "./syncer.ts";
 
 const KIND = "CalicoNodeStatus";
 
@@ -544,3 +544,21 @@ for (const [type, kinds] of [
     await h.syncer.stop();
   });
 }
+
+test("createSyncer() lists no IPAM kind where the driver says that blocks come from the pod CIDRs of nodes", async () => {
+  for (const type of ["felix", "bgp"] as const) {
+    const h = harness({ type });
+    h.driver.usePodCIDR = true;
+    const syncer = createSyncer(type, {
+      driver: h.driver,
+      clock: h.clock,
+      callbacks: { onStatusUpdated: () => {}, onUpdates: () => {} },
+    });
+    syncer.start();
+    await h.advance(0);
+    const listed = h.driver.takeLog().join("\n");
+    assert.match(listed, /list Node /);
+    assert.doesNotMatch(listed, /IPAMBlock|BlockAffinity/);
+    await syncer.stop();
+  }
+});

@@ -1,5 +1,5 @@
 import { assert, BoundedQueue, type Clock } from "@bulrush/base";
-import type { SyncerCallbacks, SyncStatus } from "@bulrush/model";
+import type { SyncerCallbacks, SyncerType, SyncStatus } from "@bulrush/model";
 import type { DatastoreDriver } from "../driver/driver.ts";
 import type { DatastoreKind } from "../driver/kind.ts";
 import type { DatastoreLogger } from "../logger.ts";
@@ -10,11 +10,6 @@ import { kindsOf } from "./table.ts";
 import { DEFAULT_CONNECTION_TIMEOUT_MS } from "./timing.ts";
 import { WatcherCache } from "./watcher-cache.ts";
 
-export const SYNCER_TYPES = ["felix", "bgp", "tunnel-ip-allocation", "node-status"] as const;
-
-/** The four streams. Each has its own kinds and its own processors. */
-export type SyncerType = (typeof SYNCER_TYPES)[number];
-
 export interface SyncerOptions {
   readonly driver: DatastoreDriver;
   readonly clock: Clock;
@@ -22,8 +17,6 @@ export interface SyncerOptions {
   readonly logger?: DatastoreLogger;
   /** Restricts bgp and tunnel-ip-allocation to one node; absent or "": all. */
   readonly nodeName?: string;
-  /** Blocks come from Node pod CIDRs instead of IPAM. Default false. */
-  readonly usePodCIDR?: boolean;
   /** Silence after which the connection counts as lost. Default 600,000. */
   readonly connectionTimeoutMs?: number;
   /** Called with the whole list whenever it has changed: what the processors could not read. */
@@ -84,10 +77,10 @@ class WatcherSyncer implements Syncer {
 
   constructor(type: SyncerType, options: SyncerOptions) {
     const { driver, clock, callbacks, logger, onProblems } = options;
-    const { nodeName = "", usePodCIDR = false, connectionTimeoutMs = DEFAULT_CONNECTION_TIMEOUT_MS } = options;
+    const { nodeName = "", connectionTimeoutMs = DEFAULT_CONNECTION_TIMEOUT_MS } = options;
     this.type = type;
     const queue = new BoundedQueue<Result>(RESULTS_QUEUE_CAPACITY);
-    const kinds = kindsOf(type, driver.type, { nodeName, usePodCIDR });
+    const kinds = kindsOf(type, driver.type, { nodeName, usePodCIDR: driver.usePodCIDR === true });
     this.#aggregator = new Aggregator(kinds.length, queue, callbacks);
     this.#caches = kinds.map(
       ({ kind, processor, name }, index) =>

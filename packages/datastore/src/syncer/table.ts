@@ -1,9 +1,9 @@
+import type { SyncerType } from "@bulrush/model";
 import type { DatastoreDriver } from "../driver/driver.ts";
 import type { DatastoreKind } from "../driver/kind.ts";
 import type { UpdateProcessor } from "../process/processor.ts";
 import { rawProcessor } from "../process/raw-processor.ts";
 import { type ProcessingOptions, processorOf } from "../process/table.ts";
-import type { SyncerType } from "./syncer.ts";
 
 /** One stream of a syncer. */
 export interface SyncerKind {

@@ -1,0 +1,4 @@
+/** The four streams of KVs. Each has its own kinds, and a pipeline of its own on its way to the clients. */
+export const SYNCER_TYPES = ["felix", "bgp", "tunnel-ip-allocation", "node-status"] as const;
+
+export type SyncerType = (typeof SYNCER_TYPES)[number];
