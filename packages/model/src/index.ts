@@ -1,6 +1,7 @@
 export { closedPolicyForm, closedTierForm } from "./validation/closed-form.ts";
 export type { Issue } from "./validation/issue.ts";
 export { validateResource } from "./validation/validate-resource.ts";
+export { MAX_RESOURCE_NESTING, type PlainDataIssue, plainDataIssue } from "./validation/plain-data.ts";
 export { validateV1 } from "./validation/validate-v1.ts";
 export {
   createValidationFilter,

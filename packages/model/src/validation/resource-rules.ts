@@ -2,6 +2,7 @@ import { CALICO_V3, type KindFacts } from "../v3/kind.ts";
 import type { Fields } from "./field.ts";
 import type { IssueList } from "./issue.ts";
 import { dnsLabelProblem, dnsSubdomainProblem, policyNameProblem, serviceNameProblem } from "./name.ts";
+import { checkBGPConfiguration } from "./resource/bgp-configuration.ts";
 import { checkBGPPeer, checkNodeStatus } from "./resource/bgp-peer.ts";
 import { CLUSTER_NETWORK_POLICY_FIELDS, checkClusterNetworkPolicy } from "./resource/cluster-network-policy.ts";
 import { checkFelixConfiguration } from "./resource/felix-configuration.ts";
@@ -129,6 +130,10 @@ const CALICO: Readonly<Record<string, ResourceRules>> = {
     check: (issues, { spec, metadata }) => checkFelixConfiguration(issues, spec, metadata),
   },
   Node: { nameProblem: dnsSubdomainProblem, check: (issues, { spec, status }) => checkNode(issues, spec, status) },
+  BGPConfiguration: {
+    nameProblem: dnsSubdomainProblem,
+    check: (issues, { spec }) => checkBGPConfiguration(issues, spec),
+  },
   BGPPeer: { nameProblem: dnsSubdomainProblem, check: (issues, { spec }) => checkBGPPeer(issues, spec) },
   CalicoNodeStatus: { nameProblem: dnsSubdomainProblem, check: (issues, { spec }) => checkNodeStatus(issues, spec) },
 };
@@ -150,7 +155,7 @@ const KUBERNETES: Readonly<Record<string, ResourceRules>> = {
     check: (issues, { spec, status }) => checkKubernetesNode(issues, spec, status),
   },
   Pod: { nameProblem: dnsSubdomainProblem, check: (issues, { spec, status }) => checkPod(issues, spec, status) },
-  Service: { nameProblem: serviceNameProblem, check: (issues, { spec }) => checkService(issues, spec) },
+  Service: { nameProblem: serviceNameProblem, check: (issues, { spec, status }) => checkService(issues, spec, status) },
   EndpointSlice: {
     nameProblem: dnsSubdomainProblem,
     check: (issues, { resource }) => checkEndpointSlice(issues, resource),

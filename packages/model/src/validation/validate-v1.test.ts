@@ -13,6 +13,9 @@ const POOL: Key = { type: "IPPool", cidr: "10.0.0.0/16" };
 const BLOCK: Key = { type: "Block", cidr: "10.0.0.0/26" };
 const WIREGUARD: Key = { type: "Wireguard", hostname: "h" };
 const NODE: Key = { type: "Resource", kind: "Node", namespace: "", name: "h" };
+const SERVICE: Key = { type: "Resource", kind: "KubernetesService", namespace: "n", name: "s" };
+const SLICE: Key = { type: "Resource", kind: "KubernetesEndpointSlice", namespace: "n", name: "s-1" };
+const BGP: Key = { type: "Resource", kind: "BGPConfiguration", namespace: "", name: "default" };
 const PROFILE: Key = { type: "Resource", kind: "Profile", namespace: "", name: "kns.a" };
 
 const GOOD_WEP = {
@@ -68,7 +71,18 @@ describe("validateV1() accepts", () => {
     [WIREGUARD, { interfaceIPv4Addr: "10.0.0.1", publicKey: KEY_44, publicKeyV6: "" }],
     [NODE, { metadata: { name: "h", labels: { "no valid key": "x" } }, spec: { bgp: { ipv4Address: "10.0.0.1/24" } } }],
     [PROFILE, { metadata: { name: "kns.a" }, spec: { labelsToApply: { [`pcns.${"a".repeat(63)}`]: "v" } } }],
-    [{ type: "Resource", kind: "KubernetesService", namespace: "n", name: "s" }, { metadata: { name: "s" } }],
+    [SERVICE, { metadata: { name: "s" } }],
+    [
+      SERVICE,
+      {
+        metadata: { name: "s" },
+        spec: { clusterIP: "10.0.0.1", ports: [{ port: 80, targetPort: "http" }] },
+        status: { loadBalancer: { ingress: [{ ip: "1.2.3.4" }, { hostname: "lb" }] } },
+      },
+    ],
+    [SLICE, { metadata: { name: "s-1" }, addressType: "IPv4", endpoints: [{ addresses: ["10.0.0.1"] }], ports: null }],
+    [SLICE, { metadata: { name: "s-1" }, addressType: "FQDN", endpoints: [{ addresses: ["a.example"] }] }],
+    [BGP, { metadata: { name: "default" }, spec: { serviceClusterIPs: [{ cidr: "10.0.0.0/12" }, { cidr: "" }] } }],
   ];
   for (const [key, plain] of rows) {
     it(`${key.type} ${JSON.stringify(plain).slice(0, 60)}`, () =>
@@ -130,6 +144,35 @@ describe("validateV1() refuses and names the field", () => {
     [NODE, { metadata: { name: "h" }, spec: { bgp: {} } }, "spec.bgp"],
     [NODE, { metadata: {} }, "metadata.name"],
     [NODE, { metadata: { name: "h" }, spec: [] }, "spec"],
+    [NODE, { metadata: { name: "h", odd: [{ at: new Date(0) }] } }, "metadata.odd.0.at"],
+    [SERVICE, { metadata: { name: "s" }, spec: { ports: 80 } }, "spec.ports"],
+    [SERVICE, { metadata: { name: "s" }, spec: { ports: [null] } }, "spec.ports[0]"],
+    [SERVICE, { metadata: { name: "s" }, spec: { clusterIP: 1 } }, "spec.clusterIP"],
+    [SERVICE, { metadata: { name: "s" }, status: { loadBalancer: [] } }, "status.loadBalancer"],
+    [SERVICE, { metadata: { name: "s" }, status: { loadBalancer: { ingress: true } } }, "status.loadBalancer.ingress"],
+    [SLICE, { metadata: { name: "s-1" }, addressType: "IPv4", endpoints: [null] }, "endpoints[0]"],
+    [
+      SLICE,
+      { metadata: { name: "s-1" }, addressType: "IPv4", endpoints: [{ addresses: 1 }] },
+      "endpoints[0].addresses",
+    ],
+    [
+      SLICE,
+      { metadata: { name: "s-1" }, addressType: "FQDN", endpoints: [{ addresses: [1] }] },
+      "endpoints[0].addresses[0]",
+    ],
+    [SLICE, { metadata: { name: "s-1" }, addressType: "IPv4", ports: [{ protocol: true }] }, "ports[0].protocol"],
+    [BGP, { metadata: { name: "default" }, spec: { serviceClusterIPs: true } }, "spec.serviceClusterIPs"],
+    [
+      BGP,
+      { metadata: { name: "default" }, spec: { serviceExternalIPs: [{ cidr: [] }] } },
+      "spec.serviceExternalIPs[0].cidr",
+    ],
+    [
+      BGP,
+      { metadata: { name: "default" }, spec: { localWorkloadPeeringIPV6: "10.0.0.1" } },
+      "spec.localWorkloadPeeringIPV6",
+    ],
     [PROFILE, { metadata: { name: "p" }, spec: { ingress: [{ action: "allow" }] } }, "spec.ingress[0].action"],
   ];
   for (const [key, plain, ...paths] of rows) {

@@ -1,13 +1,23 @@
 import type { Family } from "@bulrush/ip";
-import { type Fields, isAbsent, isObject, readBoolean, readInteger, readList, readString, readWord } from "../field.ts";
+import {
+  type Fields,
+  isAbsent,
+  isObject,
+  readBoolean,
+  readInteger,
+  readList,
+  readObject,
+  readString,
+  readWord,
+} from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { portNameProblem } from "../name.ts";
 import { addressProblem, netProblem } from "../net.ts";
 
 const PROTOCOLS = ["TCP", "UDP", "SCTP"] as const;
 
-/** The API server has checked these kinds; what is checked here is what we read of them. */
-function eachObject(
+/** Calls `check` for each item of a list of objects; an absent list is empty. */
+export function eachObject(
   issues: IssueList,
   path: string,
   value: unknown,
@@ -19,6 +29,7 @@ function eachObject(
   }
 }
 
+/** The API server has checked these kinds; what is checked here is what we read of them. */
 export function checkPod(issues: IssueList, spec: Fields, status: Fields): void {
   readString(issues, "spec.nodeName", spec["nodeName"]);
   readString(issues, "spec.serviceAccountName", spec["serviceAccountName"]);
@@ -51,8 +62,8 @@ export function checkKubernetesNode(issues: IssueList, spec: Fields, status: Fie
   });
 }
 
-export function checkService(issues: IssueList, spec: Fields): void {
-  readString(issues, "spec.type", spec["type"]);
+export function checkService(issues: IssueList, spec: Fields, status: Fields): void {
+  for (const name of ["type", "clusterIP", "loadBalancerIP"]) readString(issues, `spec.${name}`, spec[name]);
   eachObject(issues, "spec.ports", spec["ports"], (path, port) => {
     readInteger(issues, `${path}.port`, port["port"] ?? 0, 1, 65_535);
     readInteger(issues, `${path}.nodePort`, port["nodePort"], 0, 65_535);
@@ -62,6 +73,10 @@ export function checkService(issues: IssueList, spec: Fields): void {
     for (const [i, address] of readList(issues, `spec.${name}`, spec[name]).entries())
       if (address !== "None" && address !== "") issues.check(`spec.${name}[${i}]`, addressProblem(address));
   }
+  const balancer = readObject(issues, "status.loadBalancer", status["loadBalancer"]);
+  eachObject(issues, "status.loadBalancer.ingress", balancer?.["ingress"], (path, { ip }) => {
+    if (!isAbsent(ip) && ip !== "") issues.check(`${path}.ip`, addressProblem(ip));
+  });
 }
 
 const FAMILIES: ReadonlyMap<unknown, Family> = new Map([
@@ -74,8 +89,11 @@ export function checkEndpointSlice(issues: IssueList, slice: Fields): void {
   readWord(issues, "addressType", slice["addressType"], ["IPv4", "IPv6", "FQDN"]);
   const family = FAMILIES.get(slice["addressType"]);
   eachObject(issues, "endpoints", slice["endpoints"], (path, endpoint) => {
-    for (const [i, address] of readList(issues, `${path}.addresses`, endpoint["addresses"]).entries())
-      if (family !== undefined) issues.check(`${path}.addresses[${i}]`, addressProblem(address, family));
+    for (const [i, address] of readList(issues, `${path}.addresses`, endpoint["addresses"]).entries()) {
+      const at = `${path}.addresses[${i}]`;
+      if (family !== undefined) issues.check(at, addressProblem(address, family));
+      else if (typeof address !== "string") issues.add(at, expectedBut("a name", address));
+    }
   });
   eachObject(issues, "ports", slice["ports"], (path, port) => {
     readInteger(issues, `${path}.port`, port["port"], 1, 65_535);
