@@ -42,3 +42,19 @@ export function formatProblem(problem: Problem): string {
   parts.push(problem.effect === undefined ? problem.message : `${problem.message}; ${problem.effect}`);
   return parts.join(": ");
 }
+
+/**
+ * At most `max` problems: the first ones, and one that counts the rest and is as severe as the worst of them. Input
+ * that is all wrong fills no log.
+ */
+export function boundedProblems(problems: readonly Problem[], max: number): readonly Problem[] {
+  if (problems.length <= max) return problems;
+  const rest = problems.slice(max - 1);
+  const { source } = rest[0] ?? {};
+  const more: Problem = {
+    severity: rest.some(({ severity }) => severity === "error") ? "error" : "warning",
+    message: `${rest.length} more problems`,
+    ...(source !== undefined && { source }),
+  };
+  return [...problems.slice(0, max - 1), more];
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatProblem } from "../problem.ts";
+import { formatProblem, type Problem } from "../problem.ts";
 import { type ParsedManifest, parseManifest } from "./parse.ts";
 
 function summary({ resources, problems }: ParsedManifest): { resources: string[]; problems: string[] } {
@@ -154,4 +154,70 @@ test("parseManifest() takes hostile keys as data", () => {
   const { resources } = parseManifest(text, "f");
   assert.ok(Object.hasOwn(resources[0]?.resource.metadata.labels ?? {}, "__proto__"));
   assert.equal(({} as Record<string, unknown>)["x"], undefined);
+});
+
+test("parseManifest() keeps a policy or tier of which only labels are wrong, without them, and names them", () => {
+  const rows: readonly [kind: string, metadata: string, problem: RegExp][] = [
+    ["NetworkPolicy", "{name: a, labels: {prod: true, x: y}}", /metadata\.labels\.prod: Expected a string, found true/],
+    ["GlobalNetworkPolicy", "{name: a, labels: [x], annotations: {n: 1}}", /metadata\.labels: Expected an object/],
+    ["Tier", "{name: a, annotations: {n: 1}}", /metadata\.annotations\.n: Expected a string, found 1/],
+  ];
+  for (const [kind, metadata, problem] of rows) {
+    const text = `apiVersion: projectcalico.org/v3\nkind: ${kind}\nmetadata: ${metadata}\n`;
+    const parsed = parseManifest(text, "f.yaml");
+    assert.match(formatProblem(parsed.problems[0] as Problem), problem);
+    assert.equal(parsed.resources[0]?.resource.metadata.name, "a", kind);
+    const { labels = {}, annotations = {} } = parsed.resources[0].resource.metadata;
+    assert.deepEqual({ ...labels, ...annotations }, kind === "NetworkPolicy" ? { x: "y" } : {});
+  }
+  const bad = "apiVersion: projectcalico.org/v3\nkind: Tier\nmetadata: {name: A, labels: {x: 1}}\n";
+  assert.deepEqual(parseManifest(bad, "f.yaml").resources, []);
+});
+
+test("parseManifest() refuses what nests too deep, in JSON as in YAML, and names the field", () => {
+  const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+  const object = (spec: string): string =>
+    `{"apiVersion": "projectcalico.org/v3", "kind": "BGPPeer", "metadata": {"name": "p"}, "spec": {"x": ${spec}}}`;
+  assert.deepEqual(parse(object(deep(20))), { resources: ["BGPPeer -/p 1:1"], problems: [] });
+  for (const levels of [40, 150]) {
+    const { resources, problems } = parse(object(deep(levels)));
+    assert.deepEqual(resources, []);
+    assert.match(problems.join("\n"), /^error f\.yaml:1: BGPPeer p: spec\.x(\.0)+: Nested too deep$/);
+  }
+  for (const text of [
+    object(deep(50_000)),
+    `${'{"kind":"List","items":['.repeat(10_000)}${"]}".repeat(10_000)}`,
+    `a: ${deep(5000)}`,
+    `a: ${"[".repeat(5000)}`,
+  ]) {
+    const { resources, problems } = parse(text);
+    assert.deepEqual(resources, []);
+    assert.match(problems[0] ?? "", /^error f\.yaml:1: Cannot read this document: /);
+  }
+});
+
+test("parseManifest() does not hold other people's kinds to the nesting of ours", () => {
+  const schema = `${'{"properties":'.repeat(60)}1${"}".repeat(60)}`;
+  const foreign = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": ${schema}}`;
+  assert.match(parse(foreign).problems.join("\n"), /^warning .*Unknown kind/);
+});
+
+test("parseManifest() refuses values that no JSON has", () => {
+  for (const [value, found] of [
+    ["!!binary aGVsbG8=", "Uint8Array|Buffer"],
+    ["!!timestamp 2001-01-01", "Date"],
+    ["!!set {a: null}", "Set"],
+  ] as const) {
+    const text = `%YAML 1.1\n---\napiVersion: v1\nkind: Service\nmetadata:\n  name: s\nspec:\n  odd: ${value}\n`;
+    const { resources, problems } = parse(text);
+    assert.deepEqual(resources, []);
+    assert.match(problems.join("\n"), new RegExp(`^error f\\.yaml:8: Cannot .*found a (${found})$`));
+  }
+});
+
+test("parseManifest() names the first problems of a file that is all wrong, and counts the rest", () => {
+  const { problems } = parse("--- ]\n".repeat(500));
+  assert.equal(problems.length, 50);
+  assert.match(problems[0] ?? "", /^error f\.yaml:1: Cannot read/);
+  assert.match(problems[49] ?? "", /^error f\.yaml:\d+.*: \d+ more problems$/);
 });

@@ -1,10 +1,10 @@
 import { messageOf } from "@bulrush/base";
-import { applyDefaults, isObject, type JsonObject, type Resource } from "@bulrush/model";
+import { applyDefaults, isObject, type JsonObject, plainDataIssue, type Resource } from "@bulrush/model";
 import { isNode, LineCounter, parseAllDocuments } from "yaml";
 import { readCrd } from "../kubernetes/crd-codec.ts";
-import type { Problem, SourcePosition } from "../problem.ts";
+import { boundedProblems, type Problem, type SourcePosition } from "../problem.ts";
 import type { ManifestResource } from "./load.ts";
-import { checkStructure, type StructureIssue } from "./structure.ts";
+import { checkStructure, type StructureIssue, withoutBadLabels } from "./structure.ts";
 
 /** What a file holds. With an error among the problems, `resources` are the ones that could be read. */
 export interface ParsedManifest {
@@ -17,6 +17,10 @@ type LineOf = (path: readonly (string | number)[]) => number;
 
 /** Aliases are expanded; more than this many nodes of them is an attack. */
 const MAX_ALIASES = 100;
+/** Of a document: room for other people's kinds, and far from what recursion can bear. */
+const MAX_DOCUMENT_NESTING = 200;
+/** A file that is all wrong needs no longer list. */
+const MAX_PROBLEMS = 50;
 
 /**
  * Reads manifests: YAML or JSON, any number of documents, `kind: List` and the lists of each kind. Never throws.
@@ -24,12 +28,17 @@ const MAX_ALIASES = 100;
  * @param file What positions name the file.
  */
 export function parseManifest(text: string, file: string): ParsedManifest {
+  const { resources, problems } = readDocuments(text, file);
+  return { resources, problems: boundedProblems(problems, MAX_PROBLEMS) };
+}
+
+function readDocuments(text: string, file: string): ParsedManifest {
   const resources: ManifestResource[] = [];
   const problems: Problem[] = [];
   const source = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const json = parseJson(source);
   if (json !== undefined) {
-    readObject(json.value, { file, document: 1, line: 1 }, () => 1, [], resources, problems);
+    readDocument(json.value, { file, document: 1, line: 1 }, () => 1, resources, problems);
     return { resources, problems };
   }
   const lines = new LineCounter();
@@ -64,7 +73,7 @@ export function parseManifest(text: string, file: string): ParsedManifest {
       problems.push({ severity: "error", message: `Cannot read this document: ${messageOf(error)}`, source: position });
       continue;
     }
-    if (value !== null && value !== undefined) readObject(value, position, lineOf, [], resources, problems);
+    if (value !== null && value !== undefined) readDocument(value, position, lineOf, resources, problems);
   }
   return { resources, problems };
 }
@@ -84,6 +93,21 @@ function firstCharacter(text: string, offset: number): number {
   return Math.min(text.length, offset + rest);
 }
 
+function readDocument(
+  value: unknown,
+  position: SourcePosition,
+  lineOf: LineOf,
+  resources: ManifestResource[],
+  problems: Problem[],
+): void {
+  const issue = plainDataIssue(value, MAX_DOCUMENT_NESTING);
+  if (issue === undefined) readObject(value, position, lineOf, [], resources, problems);
+  else {
+    const message = `Cannot read this document: ${issue.message}`;
+    problems.push({ severity: "error", message, source: { ...position, line: lineOf(issue.path) } });
+  }
+}
+
 function readObject(
   value: unknown,
   position: SourcePosition,
@@ -100,13 +124,13 @@ function readObject(
     }
     return;
   }
-  const facts = checkStructure(value);
-  if ("kind" in facts) {
-    resources.push({ resource: applyDefaults(readCrd(withoutNulls(value as JsonObject))), source: position });
-    return;
-  }
-  for (const issue of facts)
-    problems.push(problemOf(issue, value, { ...position, line: lineOf([...path, ...issue.path]) }));
+  const found = checkStructure(value);
+  const issues = "kind" in found ? [] : found;
+  const readable = "kind" in found ? (value as JsonObject) : withoutBadLabels(value, issues);
+  const resource = readable === undefined ? undefined : applyDefaults(readCrd(withoutNulls(readable)));
+  if (resource !== undefined) resources.push({ resource, source: position });
+  for (const issue of issues)
+    problems.push(problemOf(issue, resource ?? value, { ...position, line: lineOf([...path, ...issue.path]) }));
 }
 
 /** The entries of a `List` or `PodList`; those of a typed list need not name their kind. */

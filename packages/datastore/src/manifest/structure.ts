@@ -1,8 +1,16 @@
-import { isObject, kindFacts, type KindFacts, isOurGroup } from "@bulrush/model";
+import {
+  isObject,
+  isOurGroup,
+  type JsonObject,
+  kindFacts,
+  type KindFacts,
+  MAX_RESOURCE_NESTING,
+  plainDataIssue,
+} from "@bulrush/model";
 
 /** What is wrong with an object before its spec is looked at, and where. */
 export interface StructureIssue {
-  readonly path: readonly string[];
+  readonly path: readonly (string | number)[];
   readonly message: string;
   /** Somebody else's kind: named, and no error of the file. */
   readonly isForeign?: boolean;
@@ -27,6 +35,8 @@ export function checkStructure(object: unknown): KindFacts | readonly StructureI
   const facts = kindFacts(apiVersion, kind);
   if (facts === undefined)
     return [{ path: ["kind"], message: `Unknown kind "${kind}" of ${apiVersion}`, isForeign: !isOurGroup(apiVersion) }];
+  const odd = plainDataIssue(object, MAX_RESOURCE_NESTING);
+  if (odd !== undefined) return [odd];
   if (!isObject(metadata)) return [{ path: ["metadata"], message: `Expected an object, found ${shown(metadata)}` }];
   const issues: StructureIssue[] = [];
   const { name, namespace } = metadata;
@@ -51,6 +61,24 @@ export function checkStructure(object: unknown): KindFacts | readonly StructureI
     }
   }
   return issues.length > 0 ? issues : facts;
+}
+
+/**
+ * A policy or tier whose only faults are in its labels and annotations, without those entries; undefined for anything
+ * else. They decide nothing about it, but if it were left out, what it stops would pass.
+ */
+export function withoutBadLabels(object: unknown, issues: readonly StructureIssue[]): JsonObject | undefined {
+  if (!isObject(object) || typeof object["kind"] !== "string" || !isObject(object["metadata"])) return undefined;
+  if (!object["kind"].endsWith("NetworkPolicy") && object["kind"] !== "Tier") return undefined;
+  const metadata: JsonObject = { ...object["metadata"] };
+  for (const { path } of issues) {
+    const [, field = "", key] = path;
+    if (field !== "labels" && field !== "annotations") return undefined;
+    const map = metadata[field];
+    if (key === undefined) delete metadata[field];
+    else if (isObject(map)) metadata[field] = Object.fromEntries(Object.entries(map).filter(([name]) => name !== key));
+  }
+  return { ...object, metadata };
 }
 
 function isAbsent(value: unknown): boolean {
