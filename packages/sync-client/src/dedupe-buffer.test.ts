@@ -92,6 +92,26 @@ const CASES: readonly (readonly [string, readonly Action[], readonly string[]])[
     ["resync", "#2", "-b", "in-sync"],
   ],
   [
+    "deletes before in-sync wait for it",
+    [snapshot, set(["a", GONE], ["b", 5], ["b", GONE]), mark(2), status("resync"), set(["a", GONE])],
+    ["resync", "~b=5", "#2"],
+  ],
+  [
+    "deletes before in-sync come with it",
+    [snapshot, set(["a", GONE], ["b", 5], ["b", GONE]), mark(2), status("in-sync")],
+    ["resync", "-b", "#2", "-a", "in-sync"],
+  ],
+  [
+    "a key that comes back before in-sync stays",
+    [snapshot, set(["a", GONE], ["b", 2]), mark(2), set(["a", 1]), status("in-sync")],
+    ["#2"],
+  ],
+  [
+    "deletes after in-sync come at once",
+    [snapshot, set(["a", 1], ["b", 2]), status("in-sync"), set(["a", GONE])],
+    ["-a"],
+  ],
+  [
     "a second snapshot before in-sync",
     [snapshot, set(["a", 1]), snapshot, set(["b", 2]), status("in-sync")],
     ["resync", "-a", "in-sync"],
@@ -209,9 +229,11 @@ class Oracle {
   kvs(kvs: readonly KV[]): void {
     for (const { path, value } of kvs) {
       const next = new Map(this.wanted);
-      this.#unseen?.delete(path);
-      if (value === undefined) next.delete(path);
-      else next.set(path, value as number);
+      if (value !== undefined) {
+        this.#unseen?.delete(path);
+        next.set(path, value as number);
+      } else if (this.#unseen === undefined) next.delete(path);
+      else this.#unseen.add(path);
       this.history.push(next);
     }
   }

@@ -45,7 +45,7 @@ interface Control {
  * Stands between a stream of KVs and a consumer that may be slower: one place per key, in order of first arrival, the
  * newest value in it. A value equal to the one that was handed over cancels itself out, so that a new snapshot from
  * another server hands over only what really differs; a key made and removed in between vanishes. Keys that a new
- * snapshot does not have are removed when the server is in sync, and not before.
+ * snapshot does not have, or that are deleted after it, are removed when the server is in sync, and not before.
  *
  * ```
  *  KVs ----> [ kv a | kv b | control {resync, mark 6} | kv c | control {in-sync, mark 7} ] ----> take()
@@ -74,7 +74,10 @@ export class DedupeBuffer {
   /** What the consumer will have as its status when the queue is empty. */
   #status: SyncStatus = "wait-for-ready";
   #statusTaken: SyncStatus = "wait-for-ready";
-  /** Keys that the snapshot under way has not shown; undefined when none is awaited. */
+  /**
+   * Keys that the server whose snapshot this is has not shown, or has deleted since; undefined once it is in sync. They
+   * are removed then.
+   */
   #unseen: Set<string> | undefined;
 
   suppressedUpdates = 0;
@@ -101,10 +104,13 @@ export class DedupeBuffer {
   onKVs(kvs: readonly KV[]): void {
     // No KV comes while the consumer waits for the datastore to be ready.
     if (kvs.length > 0 && this.#status === "wait-for-ready") this.#queueStatus("resync");
-    for (const kv of kvs) {
-      this.#unseen?.delete(kv.path);
-      if (kv.value === undefined) this.#remove(kv.path, kv.revision);
-      else this.#set(kv.path, kv.value, kv.revision);
+    for (const { path, value, revision } of kvs) {
+      if (value !== undefined) {
+        this.#unseen?.delete(path);
+        this.#set(path, value, revision);
+      } else if (this.#unseen === undefined) this.#remove(path, revision);
+      // Such a server may not know yet what it says is gone.
+      else if (this.#delivered.has(path) || this.#queue.has(path)) this.#unseen.add(path);
     }
   }
 
