@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -142,4 +142,30 @@ test("convertResources() lets the first of two definitions count", () => {
     defaultAction: "Deny",
   });
   assert.equal(problems.length, 1);
+});
+
+test("convertResources() and the file driver keep the first of two items with one key, and name the other", async (t) => {
+  const node = (apiVersion: string): Resource => ({ apiVersion, kind: "Node", metadata: { name: "n" } });
+  const { updates, problems } = convertResources([node("v1"), node("projectcalico.org/v3")]);
+  assert.deepEqual(problems.map(formatProblem), ["Node n: Already defined by Node n; ignored"]);
+  const value = updates.find(({ key }) => key.type === "Resource" && key.kind === "Node")?.value as Resource;
+  assert.deepEqual((value.spec as { orchRefs: unknown }).orchRefs, [{ nodeName: "n", orchestrator: "k8s" }]);
+
+  const directory = mkdtempSync(join(tmpdir(), "bulrush-twice-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  writeFileSync(join(directory, "a.json"), JSON.stringify(node("v1")));
+  writeFileSync(join(directory, "b.json"), JSON.stringify(node("projectcalico.org/v3")));
+  const driver = await openDatastore({ type: "file", directory }, { clock: systemClock() });
+  t.after(() => driver.close());
+  assert.deepEqual(driver.problems().map(formatProblem), [
+    "b.json:1: Node n: Already defined by Node n in a.json:1; ignored",
+  ]);
+});
+
+test("convertResources() takes a profile written by hand for the namespace that every datastore has", () => {
+  const { problems } = convertResources([
+    { apiVersion: "projectcalico.org/v3", kind: "Profile", metadata: { name: "kns.default" }, spec: {} },
+    { apiVersion: "projectcalico.org/v3", kind: "NetworkPolicy", metadata: { name: "p", namespace: "default" } },
+  ]);
+  assert.deepEqual(problems, []);
 });

@@ -2,10 +2,9 @@ import { compareStrings } from "@bulrush/base";
 import { formatKey, type Resource, type Update } from "@bulrush/model";
 import type { ItemIssue } from "./driver/item-issue.ts";
 import type { DatastoreKind } from "./driver/kind.ts";
-import { builtInResources } from "./manifest/built-in.ts";
+import { type PlacedResource, storeItems } from "./manifest/items.ts";
 import type { ManifestResource } from "./manifest/load.ts";
 import { type ConvertedItem, toItem } from "./manifest/to-item.ts";
-import { undeclaredNamespaces } from "./manifest/undeclared.ts";
 import type { Problem, SourcePosition } from "./problem.ts";
 import { processSafely, type UpdateProcessor } from "./process/processor.ts";
 import { processorOf } from "./process/table.ts";
@@ -27,29 +26,19 @@ export interface Converted {
 /**
  * Resources (Calico and Kubernetes, defaults applied) to the KVs that the felix syncer makes of them, in one go. Adds
  * what every datastore has: the three tiers, the allow profile, and ClusterInformation where there is none. Of two
- * resources of one identity the first counts.
+ * resources with one key the first counts, and the other is a problem.
  */
 export function convertResources(
   resources: Iterable<Resource | ManifestResource>,
   options: ConvertOptions = {},
 ): Converted {
   const { usePodCIDR = false, interfacePrefix } = options;
-  const entries = [...resources].map(entryOf);
-  for (const resource of builtInResources(entries.map((entry) => entry.resource))) entries.push({ resource });
+  const conversion = { usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) };
+  const found = storeItems([...resources].map(placed), (resource) => toItem(resource, conversion));
   const processors = new Map<DatastoreKind, UpdateProcessor>();
-  const seen = new Set<string>();
   const updates = new Map<string, Update>();
-  const placed = entries.filter((entry) => entry.source !== undefined);
-  const problems: Problem[] = [...undeclaredNamespaces(placed as ManifestResource[])];
-  for (const { resource, source } of entries) {
-    const item = toItem(resource, { usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) });
-    if (item === undefined) continue;
-    const identity = `${item.kind} ${item.namespace}/${item.name}`;
-    if (seen.has(identity)) {
-      problems.push(problemOf(item, { severity: "error", field: "", message: "Defined twice; ignored" }, source));
-      continue;
-    }
-    seen.add(identity);
+  const problems: Problem[] = [...found.problems];
+  for (const { item, source } of found.items) {
     let processor = processors.get(item.kind);
     if (processor === undefined) {
       processor = processorOf(item.kind, { usePodCIDR, nodeName: "" });
@@ -66,7 +55,7 @@ export function convertResources(
   return { updates: [...updates.values()].sort((a, b) => compareStrings(a.path, b.path)), problems };
 }
 
-function entryOf(entry: Resource | ManifestResource): { resource: Resource; source?: SourcePosition } {
+function placed(entry: Resource | ManifestResource): PlacedResource {
   return "resource" in entry ? entry : { resource: entry };
 }
 

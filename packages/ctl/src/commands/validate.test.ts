@@ -72,3 +72,14 @@ test("validate says so, when there is nothing at the path", async () => {
   assert.equal(code, 1);
   assert.match(err, /^error: Nothing at ".*nothing-here"/);
 });
+
+test("validate says once that a policy has a bad label, at the label's line", async () => {
+  const manifest =
+    "apiVersion: projectcalico.org/v3\nkind: NetworkPolicy\nmetadata:\n  name: p\n  labels:\n    prod: true\n";
+  const { code, out, err } = await runCli(["validate", "-f", "-"], manifest);
+  assert.deepEqual([code, out], [1, "1 resource, 1 bad\n"]);
+  assert.match(
+    err,
+    /^error: -:6: NetworkPolicy default\/p: metadata\.labels\.prod: Expected a string, found true; quote it$/m,
+  );
+});

@@ -34,15 +34,21 @@ export interface Judged {
 /** Checks each resource as its author wrote it, and joins that with what loading and converting found. */
 export function judgeManifests({ resources, problems }: ManifestInput): Judged {
   const bySource = Map.groupBy(problems, ({ source }) => source);
+  // What is said of a field stands at the field's own line.
+  const byName = Map.groupBy(
+    problems.filter(({ field }) => field !== undefined),
+    ({ source, kind, namespace, name }) => nameIn(source, kind, namespace, name),
+  );
   const rest = new Set(problems);
   const all: Problem[] = [];
   const judgements = resources.map((entry) => {
     // Positions are made one per resource and handed on: the same object means the same resource.
-    const found = bySource.get(entry.source) ?? [];
+    const { kind, metadata } = entry.resource;
+    const named = byName.get(nameIn(entry.source, kind, metadata.namespace, metadata.name)) ?? [];
+    const found = [...new Set([...(bySource.get(entry.source) ?? []), ...named])];
     for (const problem of found) rest.delete(problem);
     const own = withoutRepeats(validated(entry), found);
     all.push(...own);
-    const { kind, metadata } = entry.resource;
     return judgement({ kind, namespace: metadata.namespace ?? "", name: metadata.name }, own, entry.source);
   });
   all.push(...rest);
@@ -51,6 +57,11 @@ export function judgeManifests({ resources, problems }: ManifestInput): Judged {
     judgements.push(judgement({ kind, namespace, name }, [problem], problem.source));
   }
   return { judgements, problems: all };
+}
+
+/** A resource by its name, in the document that it stands in. */
+function nameIn(source: Problem["source"], kind = "", namespace = "", name = ""): string {
+  return JSON.stringify([source?.file, source?.document, kind, namespace, name]);
 }
 
 function validated({ resource, source }: ManifestResource): Problem[] {

@@ -1,19 +1,18 @@
 import { type Clock, messageOf } from "@bulrush/base";
+import type { Resource } from "@bulrush/model";
 import type { FileDatastoreConfig } from "../config.ts";
 import type { DatastoreDriver, ListPage, ListRequest, WatchRequest, WatchStream } from "../driver/driver.ts";
 import { DatastoreError } from "../errors.ts";
 import type { DatastoreLogger } from "../logger.ts";
-import { builtInResources } from "../manifest/built-in.ts";
 import { type FoundFiles, listManifestFiles } from "../manifest/list-files.ts";
-import type { ManifestResource } from "../manifest/load.ts";
+import { storeItems } from "../manifest/items.ts";
 import { mergeManifests } from "../manifest/merge.ts";
 import { DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_FILES, readManifestFile } from "../manifest/read-file.ts";
 import { type ConvertedItem, toItem } from "../manifest/to-item.ts";
-import { undeclaredNamespaces } from "../manifest/undeclared.ts";
 import type { DatastoreContext } from "../open.ts";
 import { formatProblem, type Problem } from "../problem.ts";
 import { DirectoryWatcher } from "./directory-watcher.ts";
-import { FileStore, type ReadItem } from "./file-store.ts";
+import { FileStore } from "./file-store.ts";
 import { FileWatch } from "./file-watch.ts";
 import { ManifestFiles } from "./manifest-files.ts";
 import { ScanSchedule } from "./scan-schedule.ts";
@@ -121,14 +120,10 @@ export class FileDriver implements DatastoreDriver {
     for (const file of read)
       this.#files.setContents(file, await readManifestFile(file.absolute, file.path, maxFileBytes));
     const merged = mergeManifests(this.#files.contents());
-    this.#store.replaceAll(this.#itemsOf(merged.resources));
+    const { items, problems } = storeItems(merged.resources, (resource) => this.#itemOf(resource));
+    this.#store.replaceAll(items);
     this.#hasScanned = true;
-    this.#setProblems([
-      ...found.problems,
-      ...this.#files.problems(),
-      ...merged.problems,
-      ...undeclaredNamespaces(merged.resources),
-    ]);
+    this.#setProblems([...found.problems, ...this.#files.problems(), ...merged.problems, ...problems]);
     return againMs;
   }
 
@@ -146,28 +141,14 @@ export class FileDriver implements DatastoreDriver {
     this.#setProblems([own, ...this.#files.problems()]);
   }
 
-  *#itemsOf(resources: readonly ManifestResource[]): Iterable<ReadItem> {
-    for (const { resource, source } of resources) {
-      const item = this.#itemOf(resource);
-      if (item !== undefined) yield { item, source };
-    }
-    for (const resource of builtInResources(resources.map((entry) => entry.resource))) {
-      const item = toItem(resource, this.#conversion());
-      if (item !== undefined) yield { item, source: undefined };
-    }
-  }
-
   /** Files that did not change give the same resource objects again. */
-  #itemOf(resource: ManifestResource["resource"]): ConvertedItem | undefined {
+  #itemOf(resource: Resource): ConvertedItem | undefined {
     if (this.#items.has(resource)) return this.#items.get(resource);
-    const item = toItem(resource, this.#conversion());
+    const { interfacePrefix } = this.#config;
+    const conversion = { usePodCIDR: this.usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) };
+    const item = toItem(resource, conversion);
     this.#items.set(resource, item);
     return item;
-  }
-
-  #conversion(): Parameters<typeof toItem>[1] {
-    const { interfacePrefix } = this.#config;
-    return { usePodCIDR: this.usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) };
   }
 
   #setProblems(problems: readonly Problem[]): void {

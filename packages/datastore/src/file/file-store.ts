@@ -1,14 +1,8 @@
 import { hash } from "node:crypto";
 import type { Item, ItemKey, WatchEvent } from "../driver/driver.ts";
 import type { DatastoreKind } from "../driver/kind.ts";
+import type { PlacedItem } from "../manifest/items.ts";
 import type { ConvertedItem } from "../manifest/to-item.ts";
-import type { SourcePosition } from "../problem.ts";
-
-/** An item as it was read, and where. */
-export interface ReadItem {
-  readonly item: ConvertedItem;
-  readonly source: SourcePosition | undefined;
-}
 
 interface Stored {
   readonly item: Item;
@@ -43,15 +37,14 @@ export class FileStore {
     return String(this.#revision);
   }
 
-  /** Takes the whole new state; of two items with one key the first counts. Returns how many items changed. */
-  replaceAll(items: Iterable<ReadItem>): number {
+  /** Takes the whole new state, in which no key stands twice. Returns how many items changed. */
+  replaceAll(items: Iterable<PlacedItem>): number {
     const next = new Map<DatastoreKind, Map<string, Stored>>();
     let changes = 0;
     for (const { item, source } of items) {
       const id = idOf(item);
       let ofKind = next.get(item.kind);
       if (ofKind === undefined) next.set(item.kind, (ofKind = new Map()));
-      if (ofKind.has(id)) continue;
       const known = this.#items.get(item.kind)?.get(id);
       const hash = this.#hashOf(item);
       if (known?.hash === hash) {

@@ -1,8 +1,8 @@
 import type { Problem } from "../problem.ts";
-import type { ManifestResource } from "./load.ts";
+import type { PlacedResource } from "./items.ts";
 
 /** Warnings for pods in namespaces that no manifest defines: an API server would have refused them. */
-export function undeclaredNamespaces(resources: readonly ManifestResource[]): readonly Problem[] {
+export function undeclaredNamespaces(resources: readonly PlacedResource[]): readonly Problem[] {
   const declared = new Set(["default"]);
   for (const { resource } of resources) {
     const { apiVersion, kind, metadata } = resource;
@@ -14,7 +14,7 @@ export function undeclaredNamespaces(resources: readonly ManifestResource[]): re
   for (const { resource, source } of resources) {
     const { apiVersion, kind, metadata } = resource;
     const namespace = metadata.namespace ?? "";
-    if (apiVersion !== "v1" || kind !== "Pod" || declared.has(namespace)) continue;
+    if (source === undefined || apiVersion !== "v1" || kind !== "Pod" || declared.has(namespace)) continue;
     declared.add(namespace);
     problems.push({
       severity: "warning",
