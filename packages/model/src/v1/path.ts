@@ -1,4 +1,5 @@
 import { unreachable } from "@bulrush/base";
+import { parseCidr } from "@bulrush/ip";
 import type { Key, PolicyKind, ResourceKind } from "./key.ts";
 
 /** Plural path segment of each kind that travels as a resource. */
@@ -94,7 +95,7 @@ function parseCidrSegment(segment: string, version: string): string | undefined 
   const dash = segment.lastIndexOf("-");
   if (dash <= 0) return undefined;
   const cidr = `${segment.slice(0, dash)}/${segment.slice(dash + 1)}`;
-  return cidrVersion(cidr) === Number(version) ? cidr : undefined;
+  return parseCidr(cidr)?.family === Number(version) ? cidr : undefined;
 }
 
 function parseHost(parts: readonly string[]): Key | undefined {
@@ -144,7 +145,8 @@ function parseLegacyPolicy(escaped: string): Key | undefined {
   if (staged) name = name.slice("staged:".length);
   let kind: PolicyKind;
   if (namespace === "") {
-    if (name.startsWith("kcnp.")) {
+    // Only an enforced one was ever copied from a cluster policy.
+    if (!staged && name.startsWith("kcnp.")) {
       kind = "KubernetesClusterNetworkPolicy";
       name = name.slice("kcnp.".length);
     } else kind = staged ? "StagedGlobalNetworkPolicy" : "GlobalNetworkPolicy";
@@ -169,10 +171,13 @@ function parseResource(parts: readonly string[]): Key | undefined {
 }
 
 /**
- * Reads a default path. `undefined` for anything that is none of our keys. A missing leading slash is accepted for
- * v1 paths only, as upstream does.
+ * Reads a default path. `undefined` for anything that is none of our keys; no name in a key is empty, but for the
+ * namespace of what has none. A missing leading slash is accepted for v1 paths only, as upstream does.
  */
 export function parseKey(path: string): Key | undefined {
+  // Only a policy without a namespace has an empty segment.
+  if (path.endsWith("/") || (path.indexOf("//") >= 0 && !/^\/?calico\/v1\/policy\/[A-Z][A-Za-z]+\/\/[^/]+$/.test(path)))
+    return undefined;
   const absolute = path.startsWith("/");
   const parts = (absolute ? path.slice(1) : path).split("/");
   if (parts[0] !== "calico") return undefined;
