@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { relative } from "node:path";
 import { formatProblem } from "@bulrush/datastore";
 import { formatAddress } from "@bulrush/ip";
-import { isInsideLab, prepareLab, runInsideLab } from "../lab/enter.ts";
+import { isInsideLab, labSignal, prepareLab, runInsideLab } from "../lab/enter.ts";
 import { describeFlow } from "../lab/matrix.ts";
 import { LabSession, type Refreshed, type TriedFlow } from "../lab/session.ts";
 import { DEMO_HELP, type DemoArguments, parseDemoArguments } from "./arguments.ts";
@@ -94,10 +94,8 @@ if (options === "help") {
   process.exitCode = 2;
 } else if (isInsideLab()) {
   prepareLab();
-  const controller = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => controller.abort(new Error("stopped")));
   try {
-    process.exitCode = await demo(options, controller.signal);
+    process.exitCode = await demo(options, labSignal());
   } catch (error) {
     progress(`The demo failed: ${(error as Error).message}`);
     process.exitCode = 1;

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { isInsideLab, prepareLab, runInsideLab } from "../lab/enter.ts";
+import { isInsideLab, labSignal, prepareLab, runInsideLab } from "../lab/enter.ts";
 import { SCENARIOS } from "./registry.ts";
 
 const HELP = `Usage: npm run e2e -- NAME [--quick] [--seed N]
@@ -34,6 +34,8 @@ if (values.list || values.help) {
 } else if (isInsideLab()) {
   prepareLab();
   const startedMs = performance.now();
+  // Everything of a scenario is inside its namespaces and ends with this process.
+  labSignal().addEventListener("abort", () => process.exit(1));
   try {
     const figures = await scenario.run({
       seed: Number(values.seed),
