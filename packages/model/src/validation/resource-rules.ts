@@ -34,6 +34,7 @@ import {
   PROFILE_FIELDS,
   TIER_FIELDS,
 } from "./resource/policy-objects.ts";
+import { checkWorkloadEndpoint } from "./resource/workload-endpoint.ts";
 
 /** The parts of a resource; a part that is absent or of the wrong shape is empty. */
 interface ResourceParts {
@@ -135,6 +136,10 @@ const CALICO: Readonly<Record<string, ResourceRules>> = {
     check: (issues, { spec }) => checkBGPConfiguration(issues, spec),
   },
   BGPPeer: { nameProblem: dnsSubdomainProblem, check: (issues, { spec }) => checkBGPPeer(issues, spec) },
+  WorkloadEndpoint: {
+    nameProblem: dnsSubdomainProblem,
+    check: (issues, { spec }) => checkWorkloadEndpoint(issues, spec),
+  },
   CalicoNodeStatus: { nameProblem: dnsSubdomainProblem, check: (issues, { spec }) => checkNodeStatus(issues, spec) },
 };
 

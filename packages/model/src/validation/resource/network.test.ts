@@ -142,3 +142,32 @@ describeRows("nodes and BGP", [
   ),
   row("CalicoNodeStatus", {}, "node"),
 ]);
+
+const POD = { node: "n", interfaceName: "cali1", ipNetworks: ["10.0.0.1/32", "fd00::1"] };
+
+describeRows("workload endpoints", [
+  row("WorkloadEndpoint", POD),
+  row("WorkloadEndpoint", { ...POD, ipNetworks: ["10.0.0.0/24"] }, "ipNetworks[0]"),
+  row("WorkloadEndpoint", { ...POD, ipNATs: [{ internalIP: "10.0.0.1", externalIP: "1.1.1.1" }] }),
+  row(
+    "WorkloadEndpoint",
+    { ...POD, ipNATs: [{ internalIP: "10.0.0.2", externalIP: "1.1.1.1" }] },
+    "ipNATs[0].internalIP",
+  ),
+  row(
+    "WorkloadEndpoint",
+    { ...POD, ipNATs: [{ internalIP: "fd00::1", externalIP: "1.1.1.1" }] },
+    "ipNATs[0].externalIP",
+  ),
+  row(
+    "WorkloadEndpoint",
+    { ...POD, ipNATs: [{ internalIP: "10.0.0.1/32" }] },
+    "ipNATs[0].internalIP",
+    "ipNATs[0].externalIP",
+  ),
+  row("WorkloadEndpoint", { ...POD, node: "N" }, "node"),
+  row("WorkloadEndpoint", { ...POD, interfaceName: "sixteen-letters0" }, "interfaceName"),
+  row("WorkloadEndpoint", { ...POD, ipv4Gateway: "fd00::2", ipv6Gateway: "fd00::2" }, "ipv4Gateway"),
+  row("WorkloadEndpoint", { ...POD, ports: [{ protocol: "TCP", port: 80, hostPort: 8080, hostIP: "10.0.0.9" }] }),
+  row("WorkloadEndpoint", { ...POD, ports: [{ name: "http", protocol: "TCP", port: 0 }] }, "ports[0].port"),
+]);

@@ -1,3 +1,4 @@
+import { BUILT_IN_TIERS } from "../../v3/policy-defaults.ts";
 import {
   type Fields,
   isAbsent,
@@ -24,19 +25,14 @@ export const CLUSTER_INFORMATION_FIELDS: ReadonlySet<string> = new Set([
   "variant",
 ]);
 
-/** The tiers that always exist, with the values that they must have. */
-const FIXED_TIERS: ReadonlyMap<unknown, { readonly order: number; readonly defaultAction: string }> = new Map([
-  ["default", { order: 1_000_000, defaultAction: "Deny" }],
-  ["kube-admin", { order: 1000, defaultAction: "Pass" }],
-  ["kube-baseline", { order: 10_000_000, defaultAction: "Pass" }],
-]);
-
+/** The tiers that always exist have the values that they must have. */
 export function checkTier(issues: IssueList, spec: Fields, metadata: Fields): void {
   const order = readNumber(issues, "spec.order", spec["order"]);
   const action = readWord(issues, "spec.defaultAction", spec["defaultAction"], ["Deny", "Pass"]);
-  const fixed = FIXED_TIERS.get(metadata["name"]);
+  const { name } = metadata;
+  const fixed = typeof name === "string" && Object.hasOwn(BUILT_IN_TIERS, name) ? BUILT_IN_TIERS[name] : undefined;
   if (fixed === undefined) return;
-  const which = `of tier "${String(metadata["name"])}"`;
+  const which = `of tier "${String(name)}"`;
   if (order !== undefined && order !== fixed.order)
     issues.add("spec.order", expectedBut(`the fixed order ${fixed.order} ${which}`, order));
   if (action !== undefined && action !== fixed.defaultAction)
