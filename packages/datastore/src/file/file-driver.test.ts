@@ -289,3 +289,31 @@ test("FileDriver reports directories that are too deep", async (t) => {
   mkdirSync(join(path, deep), { recursive: true });
   assert.match((await problems())[0] ?? "", /\/15: More than 16 directories deep; ignored$/);
 });
+
+test("a large file holds up neither the small ones nor the timers, and comes when it is read", async (t) => {
+  const { write, watch, tiers } = await open(t, { "a.yaml": tier("a") });
+  const next = await watch();
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 1);
+  t.after(() => clearInterval(timer));
+  write("large.yaml", `${tier("large")}# ${"x".repeat(100)}\n${"{a: [b, c]}\n---\n".repeat(20_000)}`);
+  write("small.yaml", tier("small"));
+  assert.equal(await next(), "added small");
+  const before = ticks;
+  assert.equal(await next(), "added large");
+  assert.ok(ticks - before > 10, `the timer ran ${ticks - before} times`);
+  assert.deepEqual((await tiers()).sort(), ["a 1", "large 1", "small 1"]);
+});
+
+test("a first scan waits for the large files", async (t) => {
+  const { tiers } = await open(t, { "large.yaml": `${tier("large")}# ${"x".repeat(100_000)}\n` });
+  assert.deepEqual(await tiers(), ["large 1"]);
+});
+
+test("files that are all wrong make a list of problems that ends", async (t) => {
+  const wrong = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`${i}.yaml`, "--- ]\n".repeat(60)]));
+  const { driver } = await open(t, wrong);
+  const problems = driver.problems?.() ?? [];
+  assert.equal(problems.length, 1000);
+  assert.match(problems.at(-1)?.message ?? "", /^1001 more problems$/);
+});

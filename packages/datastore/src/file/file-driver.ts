@@ -7,14 +7,15 @@ import type { DatastoreLogger } from "../logger.ts";
 import { type FoundFiles, listManifestFiles } from "../manifest/list-files.ts";
 import { storeItems } from "../manifest/items.ts";
 import { mergeManifests } from "../manifest/merge.ts";
-import { DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_FILES, readManifestFile } from "../manifest/read-file.ts";
+import { DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_FILES } from "../manifest/read-file.ts";
 import { type ConvertedItem, toItem } from "../manifest/to-item.ts";
 import type { DatastoreContext } from "../open.ts";
-import { formatProblem, type Problem } from "../problem.ts";
+import { boundedProblems, formatProblem, type Problem } from "../problem.ts";
 import { DirectoryWatcher } from "./directory-watcher.ts";
 import { FileStore } from "./file-store.ts";
 import { FileWatch } from "./file-watch.ts";
 import { ManifestFiles } from "./manifest-files.ts";
+import { ManifestReader } from "./manifest-reader.ts";
 import { ScanSchedule } from "./scan-schedule.ts";
 
 const DEFAULT_RESCAN_INTERVAL_MS = 5000;
@@ -22,13 +23,16 @@ const DEFAULT_DEBOUNCE_MS = 20;
 /** As a multiple of the debounce time. */
 const REMOVAL_FACTOR = 5;
 const PAGE_ITEMS = 500;
+/** Of all files together. */
+const MAX_PROBLEMS = 1000;
 
 /**
  * A directory of manifests as a datastore.
  *
  *     fs.watch hints ─┐
  *     every 5 s ──────┼─> scan: list files ─> read the changed, settled ones ─> merge ─> items ─> store ─> watches
- *     not settled ────┘        (a failed listing changes nothing)
+ *     not settled ────┤        (a failed listing changes nothing)   │
+ *     large one read ─┘ <────────────────── in a thread <───────────┘
  *
  * The state is that of the last complete scan. A directory that cannot be listed, a file that cannot be read: the last
  * good state stays, and `problems` says so.
@@ -42,6 +46,7 @@ export class FileDriver implements DatastoreDriver {
   readonly #onProblems: ((problems: readonly Problem[]) => void) | undefined;
   readonly #store = new FileStore();
   readonly #files: ManifestFiles;
+  readonly #reader: ManifestReader;
   readonly #watcher: DirectoryWatcher;
   readonly #schedule: ScanSchedule;
   readonly #items = new WeakMap<object, ConvertedItem | undefined>();
@@ -60,6 +65,8 @@ export class FileDriver implements DatastoreDriver {
     this.#files = new ManifestFiles({ settleMs: debounceMs, removalMs: debounceMs * REMOVAL_FACTOR });
     this.#schedule = new ScanSchedule(this.#clock, { debounceMs, rescanIntervalMs }, () => this.#scan());
     this.#watcher = new DirectoryWatcher(() => this.#schedule.hint());
+    const { maxFileBytes = DEFAULT_MAX_FILE_BYTES } = config;
+    this.#reader = new ManifestReader({ clock: this.#clock, maxFileBytes, onReady: () => this.#schedule.hint() });
   }
 
   /** The first scan; whether it found anything is for `list` to say. */
@@ -100,12 +107,13 @@ export class FileDriver implements DatastoreDriver {
 
   async close(): Promise<void> {
     this.#watcher.close();
+    this.#reader.close();
     await this.#schedule.stop();
   }
 
   /** Reads what has changed. Returns when to look again for files that are still being written. */
   async #scan(): Promise<number | undefined> {
-    const { directory, maxFiles = DEFAULT_MAX_FILES, maxFileBytes = DEFAULT_MAX_FILE_BYTES } = this.#config;
+    const { directory, maxFiles = DEFAULT_MAX_FILES } = this.#config;
     let found: FoundFiles;
     try {
       found = await listManifestFiles(directory, maxFiles);
@@ -117,13 +125,19 @@ export class FileDriver implements DatastoreDriver {
     this.#directories = found.directories;
     this.#watcher.follow(this.#directories);
     const { read, againMs } = this.#files.update(found.files, this.#clock.monotonicMs(), found.unreadable);
-    for (const file of read)
-      this.#files.setContents(file, await readManifestFile(file.absolute, file.path, maxFileBytes));
+    this.#reader.retain(new Set(found.files.map(({ path }) => path)));
+    for (const file of read) {
+      // The first state is a whole one.
+      const parsed = await this.#reader.read(file, !this.#hasScanned);
+      if (parsed === undefined) this.#files.postpone(file);
+      else this.#files.setContents(file, parsed);
+    }
     const merged = mergeManifests(this.#files.contents());
     const { items, problems } = storeItems(merged.resources, (resource) => this.#itemOf(resource));
     this.#store.replaceAll(items);
     this.#hasScanned = true;
-    this.#setProblems([...found.problems, ...this.#files.problems(), ...merged.problems, ...problems]);
+    const all = [...found.problems, ...this.#files.problems(), ...merged.problems, ...problems];
+    this.#setProblems(boundedProblems(all, MAX_PROBLEMS));
     return againMs;
   }
 

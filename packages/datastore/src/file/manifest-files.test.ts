@@ -87,3 +87,15 @@ test("ManifestFiles takes a file with warnings only", () => {
   files.setContents(file("a.yaml", "2"), parseManifest(tier("b") + foreign, "a.yaml"));
   assert.deepEqual([names(files), files.problems().length], [["b"], 1]);
 });
+
+test("ManifestFiles asks again for a file whose contents come later, and keeps the ones before", () => {
+  const files = known();
+  files.update([file("a.yaml", "2")], 1000);
+  assert.equal(files.update([file("a.yaml", "2")], 1020).read.length, 1);
+  files.postpone(file("a.yaml", "2"));
+  assert.deepEqual(names(files), ["a"]);
+  assert.deepEqual(files.update([file("a.yaml", "2")], 1021), { read: [file("a.yaml", "2")], againMs: undefined });
+  files.setContents(file("a.yaml", "2"), parseManifest(tier("b"), "a.yaml"));
+  assert.deepEqual(names(files), ["b"]);
+  assert.deepEqual(files.update([file("a.yaml", "2")], 1022), { read: [], againMs: undefined });
+});

@@ -86,6 +86,11 @@ export class ManifestFiles {
     return { read, againMs };
   }
 
+  /** The contents of a file that was to be read come later: the next `update` asks for it again. */
+  postpone(file: FoundFile): void {
+    this.#waiting.set(file.path, { stamp: file.stamp, sinceMs: -Infinity });
+  }
+
   /** Takes the contents of a file that was to be read. With an error in it, the last good contents stay. */
   setContents(file: FoundFile, parsed: ParsedManifest): void {
     const known = this.#known.get(file.path);

@@ -1,4 +1,4 @@
-import { isObject, type LabelSelector } from "@bulrush/model";
+import { isObject, type LabelSelector, ORCHESTRATOR_LABEL } from "@bulrush/model";
 import { type Check, list, object, oneOf, text } from "../process/check.ts";
 
 const NAME = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
@@ -74,7 +74,7 @@ function labelSelectorText(selector: LabelSelector | undefined | null): string {
 /** Pods only: what is not of Kubernetes never matches, not even an empty selector. */
 export function podSelectorText(selector: LabelSelector | undefined | null): string {
   const text = labelSelectorText(selector);
-  const pods = "projectcalico.org/orchestrator == 'k8s'";
+  const pods = `${ORCHESTRATOR_LABEL} == 'k8s'`;
   return text === "" ? pods : `${pods} && ${text}`;
 }
 

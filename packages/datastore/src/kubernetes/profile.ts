@@ -1,7 +1,14 @@
-import { CALICO_V3, type ProfileResource, type Resource, type ResourceMetadata } from "@bulrush/model";
-
-const NAMESPACE_PROFILE_PREFIX = "kns.";
-const SERVICE_ACCOUNT_PROFILE_PREFIX = "ksa.";
+import {
+  CALICO_V3,
+  NAME_LABEL,
+  NAMESPACE_LABEL_PREFIX,
+  NAMESPACE_PROFILE_PREFIX,
+  type ProfileResource,
+  type Resource,
+  type ResourceMetadata,
+  SERVICE_ACCOUNT_LABEL_PREFIX,
+  SERVICE_ACCOUNT_PROFILE_PREFIX,
+} from "@bulrush/model";
 
 /** What a profile of the name is made from, or undefined for a name that is neither. */
 export function parseProfileName(
@@ -27,7 +34,7 @@ function metadataOf(name: string, { metadata }: Resource): ResourceMetadata {
 /** The labels of a resource under a prefix, and its name as one more. */
 function prefixed(prefix: string, { metadata }: Resource): Record<string, string> {
   const out = Object.entries(metadata.labels ?? {}).map(([name, value]) => [prefix + name, value] as const);
-  return Object.fromEntries([...out, [`${prefix}projectcalico.org/name`, metadata.name]]);
+  return Object.fromEntries([...out, [prefix + NAME_LABEL, metadata.name]]);
 }
 
 /** A Namespace as the profile of all its pods: its labels, and everything allowed that no policy stops. */
@@ -39,7 +46,7 @@ export function convertNamespace(namespace: Resource): ProfileResource {
     spec: {
       ingress: [{ action: "Allow" }],
       egress: [{ action: "Allow" }],
-      labelsToApply: prefixed("pcns.", namespace),
+      labelsToApply: prefixed(NAMESPACE_LABEL_PREFIX, namespace),
     },
   };
 }
@@ -51,7 +58,7 @@ export function convertServiceAccount(account: Resource): ProfileResource {
     apiVersion: CALICO_V3,
     kind: "Profile",
     metadata: metadataOf(`${SERVICE_ACCOUNT_PROFILE_PREFIX}${namespace}.${name}`, account),
-    spec: { labelsToApply: prefixed("pcsa.", account) },
+    spec: { labelsToApply: prefixed(SERVICE_ACCOUNT_LABEL_PREFIX, account) },
   };
 }
 

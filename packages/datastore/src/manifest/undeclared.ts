@@ -1,3 +1,4 @@
+import { NAMESPACE_PROFILE_PREFIX } from "@bulrush/model";
 import type { Problem } from "../problem.ts";
 import type { PlacedResource } from "./items.ts";
 
@@ -8,7 +9,8 @@ export function undeclaredNamespaces(resources: readonly PlacedResource[]): read
     const { apiVersion, kind, metadata } = resource;
     if (apiVersion === "v1" && kind === "Namespace") declared.add(metadata.name);
     // A profile written by hand stands in for the namespace.
-    if (kind === "Profile" && metadata.name.startsWith("kns.")) declared.add(metadata.name.slice("kns.".length));
+    if (kind === "Profile" && metadata.name.startsWith(NAMESPACE_PROFILE_PREFIX))
+      declared.add(metadata.name.slice(NAMESPACE_PROFILE_PREFIX.length));
   }
   const problems: Problem[] = [];
   for (const { resource, source } of resources) {

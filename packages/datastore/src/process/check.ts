@@ -1,5 +1,5 @@
 import { parseCidr } from "@bulrush/ip";
-import { isObject } from "@bulrush/model";
+import { isObject, NAMESPACE_LABEL_PREFIX } from "@bulrush/model";
 import { AUTHORED_BOUNDS, MAX_LABEL_LENGTH, Op, type SelectorNode, tryParseSelector } from "@bulrush/selector";
 
 /** A place in a resource: names and indexes. */
@@ -119,8 +119,8 @@ function some(node: SelectorNode, test: (node: SelectorNode) => boolean): boolea
   return test(node);
 }
 
-/** Room for the longest prefix that a translation puts before a label. */
-const MAX_AUTHORED_LABEL = MAX_LABEL_LENGTH - "pcns.".length;
+/** Room for the prefix that a translation puts before a label; both are of one length. */
+const MAX_AUTHORED_LABEL = MAX_LABEL_LENGTH - NAMESPACE_LABEL_PREFIX.length;
 
 function isTooLong(node: SelectorNode): boolean {
   return "label" in node && node.label.length > MAX_AUTHORED_LABEL;

@@ -1,15 +1,14 @@
 import { canonicalCidr } from "@bulrush/ip";
-import { isObject, type NetworkSet, type Resource } from "@bulrush/model";
+import { isObject, NAMESPACE_LABEL, NAMESPACE_PROFILE_PREFIX, type NetworkSet, type Resource } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { warningAt } from "./issue.ts";
-import { NAMESPACE_LABEL } from "./policy/selector.ts";
 import { processed, simpleProcessor, type UpdateProcessor } from "./processor.ts";
 
 /** NetworkSets: also in their namespace's profile, so that rules with a namespace selector find them. */
 export function networkSetProcessor(): UpdateProcessor {
   return setProcessor((namespace) => ({
     label: [[NAMESPACE_LABEL, namespace]],
-    rest: { profile_ids: [`kns.${namespace}`] },
+    rest: { profile_ids: [NAMESPACE_PROFILE_PREFIX + namespace] },
   }));
 }
 

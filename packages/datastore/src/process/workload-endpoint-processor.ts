@@ -2,8 +2,11 @@ import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
 import {
   type EndpointPort,
   isObject,
+  NAMESPACE_LABEL_PREFIX,
   type NatMapping,
   type Resource,
+  SERVICE_ACCOUNT_LABEL,
+  SERVICE_ACCOUNT_LABEL_PREFIX,
   type WorkloadEndpoint,
   type WorkloadEndpointKey,
   type WorkloadEndpointSpec,
@@ -12,7 +15,6 @@ import { parseWorkloadName } from "../kubernetes/workload-name.ts";
 import { errorAt } from "./issue.ts";
 import { isNumericPort, readPort, readProtocol } from "./policy/port.ts";
 import { sortedMap } from "./policy/rule.ts";
-import { SERVICE_ACCOUNT_LABEL, SERVICE_ACCOUNT_PREFIX, NAMESPACE_PREFIX } from "./policy/selector.ts";
 import { type Processed, processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "./processor.ts";
 
 /** Workload endpoints. One without addresses, or that cannot be read, does not exist. */
@@ -110,7 +112,7 @@ function portsOf(ports: WorkloadEndpointSpec["ports"]): EndpointPort[] | undefin
 /** An endpoint must not name labels that only its profiles may give it. */
 function labelsOf({ metadata }: Resource, spec: WorkloadEndpointSpec): ReadonlyMap<string, string> {
   const own = Object.entries(metadata.labels ?? {}).filter(
-    ([name]) => !name.startsWith(NAMESPACE_PREFIX) && !name.startsWith(SERVICE_ACCOUNT_PREFIX),
+    ([name]) => !name.startsWith(NAMESPACE_LABEL_PREFIX) && !name.startsWith(SERVICE_ACCOUNT_LABEL_PREFIX),
   );
   const account = spec.serviceAccountName;
   if (account) own.push([SERVICE_ACCOUNT_LABEL, account]);

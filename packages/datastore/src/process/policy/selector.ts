@@ -1,4 +1,10 @@
-import type { EntityRule } from "@bulrush/model";
+import {
+  type EntityRule,
+  NAMESPACE_LABEL,
+  NAMESPACE_LABEL_PREFIX,
+  SERVICE_ACCOUNT_LABEL,
+  SERVICE_ACCOUNT_LABEL_PREFIX,
+} from "@bulrush/model";
 import {
   compareLabel,
   hasLabel,
@@ -11,13 +17,6 @@ import {
   Selector,
   type SelectorNode,
 } from "@bulrush/selector";
-
-export const NAMESPACE_LABEL = "projectcalico.org/namespace";
-export const SERVICE_ACCOUNT_LABEL = "projectcalico.org/serviceaccount";
-/** Before the labels that an endpoint has from its namespace's profile. */
-export const NAMESPACE_PREFIX = "pcns.";
-/** Before the labels that an endpoint has from its service account's profile. */
-export const SERVICE_ACCOUNT_PREFIX = "pcsa.";
 
 /** `all()` and `global()` replaced in the tree, where a text search would also hit values and other selectors. */
 function replaceConstants(selector: Selector, all: SelectorNode, global?: SelectorNode): Selector {
@@ -61,15 +60,15 @@ export function appliesToSelector(spec: AppliesTo, namespace: string): string {
     if (namespace === "") selector = replaceConstants(selector, hasLabel(label));
     text = text === "" ? selector.text : `(${text}) && ${selector.text}`;
   };
-  if (namespace === "") add(spec.namespaceSelector, NAMESPACE_PREFIX, NAMESPACE_LABEL);
-  add(spec.serviceAccountSelector, SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNT_LABEL);
+  if (namespace === "") add(spec.namespaceSelector, NAMESPACE_LABEL_PREFIX, NAMESPACE_LABEL);
+  add(spec.serviceAccountSelector, SERVICE_ACCOUNT_LABEL_PREFIX, SERVICE_ACCOUNT_LABEL);
   return text;
 }
 
 /** A namespace selector of a rule, over the labels that the graph knows. */
 function ruleNamespaceSelector(text: string): string {
   const inNamespace = hasLabel(NAMESPACE_LABEL);
-  return replaceConstants(profileSelector(text, NAMESPACE_PREFIX), inNamespace, notNode(inNamespace)).text;
+  return replaceConstants(profileSelector(text, NAMESPACE_LABEL_PREFIX), inNamespace, notNode(inNamespace)).text;
 }
 
 /** The service accounts of one side of a rule; "" for no condition. */
@@ -78,7 +77,7 @@ function serviceAccountSelector(match: EntityRule["serviceAccounts"]): string {
   const names = match.names ?? [];
   const byName = names.length === 0 ? "" : new Selector(labelInSet(Op.in, SERVICE_ACCOUNT_LABEL, names)).text;
   if (isBlank(match.selector)) return byName;
-  const byLabel = profileSelector(match.selector as string, SERVICE_ACCOUNT_PREFIX).text;
+  const byLabel = profileSelector(match.selector as string, SERVICE_ACCOUNT_LABEL_PREFIX).text;
   return byName === "" ? byLabel : `(${byLabel}) && (${byName})`;
 }
 
