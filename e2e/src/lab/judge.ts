@@ -42,7 +42,7 @@ export class Judge {
 }
 
 /** What turns one state into the next: changed and new KVs, and deletes of what is gone. */
-export function differences(known: ReadonlyMap<string, Update>, next: readonly Update[]): Update[] {
+function differences(known: ReadonlyMap<string, Update>, next: readonly Update[]): Update[] {
   const out: Update[] = [];
   const seen = new Set<string>();
   for (const update of next) {

@@ -53,7 +53,7 @@ export const POLLERR = 8;
 export const POLLHUP = 16;
 
 /** A failed system call of the lab. */
-export class PosixError extends Error {
+class PosixError extends Error {
   override readonly name = "PosixError";
   readonly errno: number;
 

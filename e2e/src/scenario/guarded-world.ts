@@ -30,7 +30,7 @@ function pod(name: string, node: string, ip: string, role: string): Resource {
   };
 }
 
-export function guardedWorld(): Resource[] {
+function guardedWorld(): Resource[] {
   return [
     ...["host-a", "host-b"].map(
       (name, i): Resource => ({

@@ -11,7 +11,7 @@ const MANIFESTS: string = join(WORK_DIR, "manifests");
 const FILE: string = join(MANIFESTS, "world.json");
 
 /** The short form: every case of several steps, and cases until each tag has come twice where it can. */
-export function someCases(cases: readonly OracleCase[]): OracleCase[] {
+function someCases(cases: readonly OracleCase[]): OracleCase[] {
   const times = new Map<string, number>();
   const count = (one: OracleCase): void => {
     for (const tag of one.tags) times.set(tag, (times.get(tag) ?? 0) + 1);
@@ -62,7 +62,7 @@ async function wrongCells(session: LabSession, step: OracleStep): Promise<{ trie
   return { tried: cells.length, wrong };
 }
 
-export async function runOracleCases(cases: readonly OracleCase[], options: ScenarioOptions): Promise<ScenarioFigures> {
+async function runOracleCases(cases: readonly OracleCase[], options: ScenarioOptions): Promise<ScenarioFigures> {
   writeManifest(FILE, new OracleWorld().resources());
   const session = await LabSession.start({ workDir: WORK_DIR, manifestDir: MANIFESTS });
   const totals = { cases: 0, steps: 0, cells: 0 };

@@ -8,6 +8,8 @@ import { calibrateSocket } from "./calibrate.ts";
 import reference from "./reference.json" with { type: "json" };
 import { type BenchRow, median, round } from "./row.ts";
 
+export type { BenchRow };
+
 export interface FanOutBenchOptions {
   /** Fewer messages and repetitions: the figure is rough. */
   readonly quick?: boolean;
