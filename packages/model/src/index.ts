@@ -58,6 +58,16 @@ export type {
   Wireguard,
   WorkloadEndpoint,
 } from "./v1/value.ts";
+export {
+  NAME_LABEL,
+  NAMESPACE_LABEL,
+  NAMESPACE_LABEL_PREFIX,
+  NAMESPACE_PROFILE_PREFIX,
+  ORCHESTRATOR_LABEL,
+  SERVICE_ACCOUNT_LABEL,
+  SERVICE_ACCOUNT_LABEL_PREFIX,
+  SERVICE_ACCOUNT_PROFILE_PREFIX,
+} from "./v1/well-known.ts";
 export type {
   BGPConfigurationResource,
   BGPConfigurationSpec,

@@ -1,6 +1,7 @@
 import type { PolicyKey } from "../v1/key.ts";
 import type { Rule } from "../v1/rule.ts";
 import type { Policy, Tier } from "../v1/value.ts";
+import { NAMESPACE_LABEL, ORCHESTRATOR_LABEL } from "../v1/well-known.ts";
 import { type Fields, isAbsent, isObject } from "./field.ts";
 import { bypassProblem, POLICY_FIELDS } from "./v1-policy.ts";
 import { ruleIssues } from "./v1-rule.ts";
@@ -14,8 +15,8 @@ const FIRST_ORDER = -Number.MAX_VALUE;
 function scopeOf(key: PolicyKey): string {
   const terms: string[] = [];
   if (key.kind === "KubernetesNetworkPolicy" || key.kind === "KubernetesClusterNetworkPolicy")
-    terms.push("projectcalico.org/orchestrator == 'k8s'");
-  if (key.namespace !== "") terms.push(`projectcalico.org/namespace == '${key.namespace}'`);
+    terms.push(`${ORCHESTRATOR_LABEL} == 'k8s'`);
+  if (key.namespace !== "") terms.push(`${NAMESPACE_LABEL} == '${key.namespace}'`);
   return terms.length === 0 ? "all()" : terms.join(" && ");
 }
 

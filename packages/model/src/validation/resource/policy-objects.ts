@@ -1,3 +1,4 @@
+import { NAMESPACE_LABEL, NAMESPACE_LABEL_PREFIX, SERVICE_ACCOUNT_LABEL_PREFIX } from "../../v1/well-known.ts";
 import { BUILT_IN_TIERS } from "../../v3/policy-defaults.ts";
 import {
   type Fields,
@@ -44,8 +45,8 @@ export function checkNetworkSet(issues: IssueList, spec: Fields, metadata: Field
   for (const [i, net] of readList(issues, "spec.nets", spec["nets"]).entries())
     issues.check(`spec.nets[${i}]`, netProblem(net));
   const { labels } = metadata;
-  if (typeof labels === "object" && labels !== null && "projectcalico.org/namespace" in labels)
-    issues.add("metadata.labels[projectcalico.org/namespace]", "May not be set by hand");
+  if (typeof labels === "object" && labels !== null && NAMESPACE_LABEL in labels)
+    issues.add(`metadata.labels[${NAMESPACE_LABEL}]`, "May not be set by hand");
 }
 
 export function checkProfile(issues: IssueList, spec: Fields): void {
@@ -58,8 +59,10 @@ export function checkProfile(issues: IssueList, spec: Fields): void {
 
 /** The labels of a namespace or a service account carry a prefix that does not count towards their length. */
 function checkAppliedLabels(issues: IssueList, labels: unknown): void {
+  const prefixes = [NAMESPACE_LABEL_PREFIX, SERVICE_ACCOUNT_LABEL_PREFIX];
   for (const [key, value] of Object.entries(readObject(issues, "spec.labelsToApply", labels) ?? {})) {
-    const problem = labelKeyProblem(key.replace(/^pc(?:ns|sa)\./, "")) ?? labelValueProblem(value);
+    const own = key.slice(prefixes.find((prefix) => key.startsWith(prefix))?.length ?? 0);
+    const problem = labelKeyProblem(own) ?? labelValueProblem(value);
     issues.check(`spec.labelsToApply[${key}]`, problem);
   }
 }
