@@ -53,7 +53,7 @@ function installPackages() {
     process.exit(1);
   }
   mkdirSync(dirname(STAMP), { recursive: true });
-  writeFileSync(STAMP, stamp());
+  writeFileSync(STAMP, want);
   if (!isReady(want)) {
     const missing = BINS.filter((bin) => !existsSync(join(ROOT, "node_modules", ".bin", bin)));
     say(`the installation lacks ${missing.join(", ")}; is this Linux on x64 or arm64?`);

@@ -114,12 +114,12 @@ export class Prober {
   }
 
   close(): void {
-    for (const namespace of [...this.#listeners.keys()]) this.remove(namespace);
+    for (const namespace of this.#listeners.keys()) this.remove(namespace);
   }
 
   /** Tries every probe, many at once. The answers are in order: true where it connected. */
   async run(probes: readonly Probe[]): Promise<boolean[]> {
-    const answers = new Array<boolean>(probes.length).fill(false);
+    const answers = Array.from({ length: probes.length }, () => false);
     for (let start = 0; start < probes.length; start += MAX_IN_FLIGHT)
       await this.#runBatch(probes.slice(start, start + MAX_IN_FLIGHT), start, answers);
     return answers;
@@ -142,7 +142,7 @@ export class Prober {
         await new Promise((resolve) => setImmediate(resolve));
       }
     } finally {
-      for (const attempt of [...open.values()]) this.#finish(open, attempt);
+      for (const attempt of open.values()) this.#finish(open, attempt);
     }
   }
 

@@ -60,7 +60,7 @@ export class OracleWorld {
       this.#namespace(action.SetNamespaceLabels.Namespace).labels = action.SetNamespaceLabels.Labels;
     } else if ("DeleteNamespace" in action) {
       this.#namespaces.delete(action.DeleteNamespace.Namespace);
-      for (const key of [...this.#policies.keys()])
+      for (const key of this.#policies.keys())
         if (key.startsWith(`${action.DeleteNamespace.Namespace}/`)) this.#policies.delete(key);
     } else if ("CreatePod" in action) {
       const { pods } = this.#namespace(action.CreatePod.Namespace);
