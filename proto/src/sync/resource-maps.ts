@@ -1,3 +1,5 @@
+import { isObject } from "@bulrush/model";
+
 /**
  * Values under resource paths keep their Kubernetes shape in memory, with plain objects for user-named keys. On the
  * wire those are Maps, like every label map: an object there would make one record shape for each set of labels.
@@ -12,15 +14,13 @@ const MAP_PATHS: readonly (readonly [string, string])[] = [
   ["spec", "selector"],
 ];
 
-type Plain = Readonly<Record<string, unknown>>;
-
 export function isResourcePath(path: string): boolean {
   return path.startsWith(RESOURCE_PREFIX);
 }
 
 /** The wire form; the value itself is not changed. Anything but an object passes as it is. */
 export function resourceToWire(value: unknown): unknown {
-  return convert(value, (field) => (isPlain(field) ? new Map(Object.entries(field)) : field));
+  return convert(value, (field) => (isObject(field) ? new Map(Object.entries(field)) : field));
 }
 
 /** The form in memory. */
@@ -29,17 +29,13 @@ export function resourceFromWire(value: unknown): unknown {
 }
 
 function convert(value: unknown, change: (field: unknown) => unknown): unknown {
-  if (!isPlain(value)) return value;
+  if (!isObject(value)) return value;
   let out = value;
   for (const [parentName, name] of MAP_PATHS) {
     const parent = out[parentName];
-    if (!isPlain(parent) || parent[name] === undefined) continue;
+    if (!isObject(parent) || parent[name] === undefined) continue;
     const changed = change(parent[name]);
     if (changed !== parent[name]) out = { ...out, [parentName]: { ...parent, [name]: changed } };
   }
   return out;
-}
-
-function isPlain(value: unknown): value is Plain {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Map);
 }

@@ -1,5 +1,13 @@
 import { messageOf } from "@bulrush/base";
-import { formatKey, legacyTierOf, parseKey, type SyncStatus, type Update, valueFromPlain } from "@bulrush/model";
+import {
+  formatKey,
+  isObject,
+  legacyTierOf,
+  parseKey,
+  type SyncStatus,
+  type Update,
+  valueFromPlain,
+} from "@bulrush/model";
 
 /** What a line of a KV stream asks for. */
 export type StreamItem =
@@ -21,7 +29,7 @@ export function parseStreamLine(text: string): StreamItem {
   } catch (error) {
     return bad(`not JSON: ${messageOf(error)}`);
   }
-  if (isRecord(line) && "status" in line) {
+  if (isObject(line) && "status" in line) {
     const { status } = line;
     if (typeof status === "string" && STATUSES.has(status)) return { type: "status", status: status as SyncStatus };
     return bad(`status is ${JSON.stringify(status)}, expected "wait-for-ready", "resync" or "in-sync"`);
@@ -29,7 +37,7 @@ export function parseStreamLine(text: string): StreamItem {
   const updates: Update[] = [];
   const unknownKeys: string[] = [];
   for (const item of Array.isArray(line) ? (line as unknown[]) : [line]) {
-    if (!isRecord(item) || typeof item["key"] !== "string") return bad('no "key" with text in it');
+    if (!isObject(item) || typeof item["key"] !== "string") return bad('no "key" with text in it');
     const update = toUpdate(item["key"], item["value"] ?? undefined, item["revision"]);
     if (update === undefined) unknownKeys.push(item["key"]);
     else updates.push(update);
@@ -44,12 +52,8 @@ function toUpdate(text: string, plain: unknown, revision: unknown): Update | und
   if (plain === undefined) return { ...common, value: undefined, type: "deleted" };
   // Older writers have a policy's tier in its key only.
   const tier = legacyTierOf(text);
-  const whole = tier !== undefined && isRecord(plain) ? { ...plain, tier } : plain;
+  const whole = tier !== undefined && isObject(plain) ? { ...plain, tier } : plain;
   return { ...common, value: valueFromPlain(key, whole), type: "unknown" };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 function bad(message: string): StreamItem {

@@ -2,7 +2,8 @@ import type { PolicyKey } from "../v1/key.ts";
 import type { Rule } from "../v1/rule.ts";
 import type { Policy, Tier } from "../v1/value.ts";
 import { NAMESPACE_LABEL, ORCHESTRATOR_LABEL } from "../v1/well-known.ts";
-import { type Fields, isAbsent, isObject } from "./field.ts";
+import { isObject } from "../v3/json-object.ts";
+import { type Fields, isAbsent } from "./field.ts";
 import { bypassProblem, POLICY_FIELDS } from "./v1-policy.ts";
 import { ruleIssues } from "./v1-rule.ts";
 

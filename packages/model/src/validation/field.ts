@@ -1,14 +1,11 @@
+import { isObject, type JsonObject } from "../v3/json-object.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
 
 /**
  * Readers of fields whose shape is not known yet. An absent field (undefined or null) reads as undefined without an
  * issue; a field of the wrong shape reads as undefined with one.
  */
-export type Fields = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Map);
-}
+export type Fields = Readonly<JsonObject>;
 
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;

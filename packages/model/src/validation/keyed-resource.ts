@@ -1,6 +1,7 @@
 import type { ResourceKind } from "../v1/key.ts";
 import { CALICO_V3, kindFacts } from "../v3/kind.ts";
-import { isAbsent, isObject } from "./field.ts";
+import { isObject } from "../v3/json-object.ts";
+import { isAbsent } from "./field.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
 import { MAX_RESOURCE_NESTING, plainDataIssue } from "./plain-data.ts";
 import { rulesOf } from "./resource-rules.ts";

@@ -1,5 +1,6 @@
 import { containsCidr, parseCidr } from "@bulrush/ip";
-import { isAbsent, isObject, readBoolean, readList, readString, readWord } from "./field.ts";
+import { isObject } from "../v3/json-object.ts";
+import { isAbsent, readBoolean, readList, readString, readWord } from "./field.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
 import { addressProblem, maskedNetProblem, readNet } from "./net.ts";
 

@@ -1,5 +1,6 @@
 import type { Family } from "@bulrush/ip";
-import { isAbsent, isObject } from "./field.ts";
+import { isObject } from "../v3/json-object.ts";
+import { isAbsent } from "./field.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
 import { interfaceProblem, nameProblem, portNameProblem } from "./name.ts";
 import { addressProblem, netProblem } from "./net.ts";

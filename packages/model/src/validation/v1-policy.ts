@@ -1,4 +1,5 @@
-import { isAbsent, isObject } from "./field.ts";
+import { isObject } from "../v3/json-object.ts";
+import { isAbsent } from "./field.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
 import { nameProblem } from "./name.ts";
 import { selectorProblem } from "./selector-text.ts";

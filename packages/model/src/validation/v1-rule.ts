@@ -1,4 +1,5 @@
-import { isAbsent, isObject } from "./field.ts";
+import { isObject } from "../v3/json-object.ts";
+import { isAbsent } from "./field.ts";
 import { expectedBut } from "./issue.ts";
 import { netProblem } from "./net.ts";
 import { readPort } from "./port.ts";

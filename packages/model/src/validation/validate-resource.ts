@@ -1,6 +1,7 @@
 import { kindFacts } from "../v3/kind.ts";
 import type { Resource } from "../v1/value.ts";
-import { isAbsent, isObject, readObject } from "./field.ts";
+import { isObject } from "../v3/json-object.ts";
+import { isAbsent, readObject } from "./field.ts";
 import { expectedBut, type Issue, IssueList } from "./issue.ts";
 import { checkMetadata } from "./resource/metadata.ts";
 import { rulesOf } from "./resource-rules.ts";

@@ -1,7 +1,8 @@
 import { unreachable } from "@bulrush/base";
 import type { Key } from "../v1/key.ts";
 import type { Value } from "../v1/value.ts";
-import { isObject, readNumber, readWord } from "./field.ts";
+import { isObject } from "../v3/json-object.ts";
+import { readNumber, readWord } from "./field.ts";
 import { expectedBut, type Issue, IssueList } from "./issue.ts";
 import { checkKeyedResource } from "./keyed-resource.ts";
 import { checkBlock, checkIPPool, checkWireguard } from "./v1-address-plan.ts";

@@ -1,4 +1,5 @@
-import { type Fields, isAbsent, isObject, readInteger, readList, readObject, readString, readWord } from "../field.ts";
+import { isObject } from "../../v3/json-object.ts";
+import { type Fields, isAbsent, readInteger, readList, readObject, readString, readWord } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { portNameProblem } from "../name.ts";
 import { netProblem } from "../net.ts";

@@ -1,8 +1,8 @@
 import type { Family } from "@bulrush/ip";
+import { isObject } from "../../v3/json-object.ts";
 import {
   type Fields,
   isAbsent,
-  isObject,
   readBoolean,
   readInteger,
   readList,

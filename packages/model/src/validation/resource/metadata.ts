@@ -1,5 +1,6 @@
 import type { KindFacts } from "../../v3/kind.ts";
-import { isAbsent, isObject, readObject } from "../field.ts";
+import { isObject } from "../../v3/json-object.ts";
+import { isAbsent, readObject } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { dnsLabelProblem, labelKeyProblem, labelValueProblem } from "../name.ts";
 

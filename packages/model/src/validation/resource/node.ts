@@ -1,5 +1,6 @@
 import type { Family } from "@bulrush/ip";
-import { type Fields, isAbsent, isObject, readList, readObject } from "../field.ts";
+import { isObject } from "../../v3/json-object.ts";
+import { type Fields, isAbsent, readList, readObject } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { addressProblem, netProblem } from "../net.ts";
 import { wireguardKeyProblem } from "../v1-address-plan.ts";

@@ -1,4 +1,5 @@
-import { type Fields, isAbsent, isObject, readBoolean, readList, readNumber, readWord, readWords } from "../field.ts";
+import { isObject } from "../../v3/json-object.ts";
+import { type Fields, isAbsent, readBoolean, readList, readNumber, readWord, readWords } from "../field.ts";
 import type { IssueList } from "../issue.ts";
 import { dnsLabelProblem } from "../name.ts";
 import { PERFORMANCE_HINTS } from "../v1-policy.ts";

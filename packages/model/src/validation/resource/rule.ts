@@ -1,5 +1,6 @@
 import { type Cidr, isMasked } from "@bulrush/ip";
-import { type Fields, isAbsent, isObject, readInteger, readList, readObject, readString, readWord } from "../field.ts";
+import { isObject } from "../../v3/json-object.ts";
+import { type Fields, isAbsent, readInteger, readList, readObject, readString, readWord } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { dnsLabelProblem, dnsSubdomainProblem, serviceNameProblem } from "../name.ts";
 import { maskedNetProblem, readNet } from "../net.ts";
