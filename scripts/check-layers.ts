@@ -4,6 +4,7 @@
  * references equal the workspace dependencies, and that no file is over its length.
  */
 import { globSync, readFileSync } from "node:fs";
+import { compareStrings } from "../packages/base/src/compare.ts";
 import { basename, dirname, join, relative, resolve } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -22,7 +23,9 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-const { layers, libraries, pure } = JSON.parse(readFileSync(join(import.meta.dirname, "layers.json"), "utf8")) as Layers;
+const { layers, libraries, pure } = JSON.parse(
+  readFileSync(join(import.meta.dirname, "layers.json"), "utf8"),
+) as Layers;
 const problems: string[] = [];
 
 const packageDirs = globSync(["packages/*/package.json", "proto/package.json", "e2e/package.json"], { cwd: ROOT })
@@ -54,19 +57,24 @@ function checkFile(file: string, owner: string, declared: ReadonlySet<string>): 
   for (const match of code.matchAll(/(?<!["'\w.])(?:from|import)\s*\(?\s*"([^"]+)"/g)) {
     const specifier = match[1] ?? "";
     if (specifier.startsWith(".") || specifier.startsWith("node:")) continue;
-    const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : (specifier.split("/")[0] ?? "");
+    const name = specifier.startsWith("@")
+      ? specifier.split("/").slice(0, 2).join("/")
+      : (specifier.split("/")[0] ?? "");
     if (name.startsWith("@bulrush/")) {
       const target = name.slice("@bulrush/".length);
       if (target === owner) problems.push(`${file}: imports its own package by name`);
-      else if (!((layers[target] ?? 99) < (layers[owner] ?? 0))) problems.push(`${file}: ${owner} may not import ${target}`);
+      else if (!((layers[target] ?? 99) < (layers[owner] ?? 0)))
+        problems.push(`${file}: ${owner} may not import ${target}`);
       else if (!declared.has(name)) problems.push(`${file}: ${name} is not in the package's dependencies`);
     } else if (!(isTest && name === "fast-check") && !(file.includes("/bench/") && name === "mitata")) {
       const owners = libraries[name] ?? [];
-      if (!owners.includes(owner)) problems.push(`${file}: library ${name} belongs to ${owners.join(", ") || "nobody"}`);
+      if (!owners.includes(owner))
+        problems.push(`${file}: library ${name} belongs to ${owners.join(", ") || "nobody"}`);
     }
   }
   if (pure.includes(owner) && !isTest && file.includes("/src/"))
-    for (const word of IMPURE) if (word.test(code)) problems.push(`${file}: ${owner} is pure, but this matches ${word.source}`);
+    for (const word of IMPURE)
+      if (word.test(code)) problems.push(`${file}: ${owner} is pure, but this matches ${word.source}`);
 }
 
 for (const dir of packageDirs) {
@@ -74,19 +82,26 @@ for (const dir of packageDirs) {
   if (layers[owner] === undefined) problems.push(`${dir}: no layer in scripts/layers.json`);
   const manifest = JSON.parse(readFileSync(join(ROOT, dir, "package.json"), "utf8")) as Manifest;
   const declared = new Set(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }));
-  const wanted = [...declared].filter((name) => name.startsWith("@bulrush/")).map((name) => name.slice("@bulrush/".length));
+  const wanted = [...declared]
+    .filter((name) => name.startsWith("@bulrush/"))
+    .map((name) => name.slice("@bulrush/".length));
   const tsconfig = JSON.parse(readFileSync(join(ROOT, dir, "tsconfig.json"), "utf8")) as {
     references?: readonly { path: string }[];
   };
   const referenced = (tsconfig.references ?? []).map((reference) => basename(resolve(ROOT, dir, reference.path)));
-  if ([...wanted].sort().join() !== [...referenced].sort().join())
+  if (wanted.toSorted(compareStrings).join() !== referenced.toSorted(compareStrings).join())
     problems.push(`${dir}/tsconfig.json: references [${referenced.join(", ")}] but depends on [${wanted.join(", ")}]`);
   for (const file of globSync(`${dir}/{src,bin,bench}/**/*.ts`, { cwd: ROOT })) checkFile(file, owner, declared);
 }
 
-const solution = JSON.parse(readFileSync(join(ROOT, "tsconfig.json"), "utf8")) as { references: readonly { path: string }[] };
-const built = solution.references.map((reference) => relative(ROOT, resolve(ROOT, reference.path))).sort();
-if (built.join() !== packageDirs.join()) problems.push("tsconfig.json: its references are not all packages of the workspace");
+const solution = JSON.parse(readFileSync(join(ROOT, "tsconfig.json"), "utf8")) as {
+  references: readonly { path: string }[];
+};
+const built = solution.references
+  .map((reference) => relative(ROOT, resolve(ROOT, reference.path)))
+  .toSorted(compareStrings);
+if (built.join() !== packageDirs.join())
+  problems.push("tsconfig.json: its references are not all packages of the workspace");
 
 for (const problem of problems) process.stderr.write(`${problem}\n`);
 process.stdout.write(`layers: ${packageDirs.length} packages, ${problems.length} problems\n`);

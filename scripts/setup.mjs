@@ -48,7 +48,8 @@ function installPackages() {
     encoding: "utf8",
   });
   if (result.status !== 0) {
-    const why = result.error === undefined ? result.stderr.trim().split("\n").slice(-8).join("\n") : String(result.error);
+    const why =
+      result.error === undefined ? result.stderr.trim().split("\n").slice(-8).join("\n") : String(result.error);
     say(`'npx pnpm@${PNPM} install' failed; it needs the npm registry. It said:\n${why}`);
     process.exit(1);
   }

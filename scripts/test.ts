@@ -15,9 +15,12 @@ const args = process.argv.slice(2);
 const isLong = args.includes("--long");
 const patterns = args.filter((arg) => !arg.startsWith("--"));
 
-const all = globSync(["packages/*/src/**/*.test.ts", "proto/src/**/*.test.ts", "e2e/src/**/*.test.ts", "scripts/*.test.ts"], {
-  cwd: ROOT,
-}).sort();
+const all = globSync(
+  ["packages/*/src/**/*.test.ts", "proto/src/**/*.test.ts", "e2e/src/**/*.test.ts", "scripts/*.test.ts"],
+  {
+    cwd: ROOT,
+  },
+).sort();
 const files = patterns.length === 0 ? all : all.filter((file) => patterns.some((pattern) => file.includes(pattern)));
 if (files.length === 0) {
   process.stderr.write(`No test file matches ${patterns.join(", ")}\n`);
@@ -50,7 +53,10 @@ async function runFiles(some: readonly string[], concurrency: number): Promise<v
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk as string);
 }
 
-await runFiles(files.filter((file) => !isHeavy(file)), 2);
+await runFiles(
+  files.filter((file) => !isHeavy(file)),
+  2,
+);
 await runFiles(files.filter(isHeavy), 1);
 for (const problem of problems) process.stderr.write(`${problem}\n`);
 process.exit(failed > 0 || problems.length > 0 ? 1 : 0);
