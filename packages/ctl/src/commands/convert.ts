@@ -1,4 +1,4 @@
-import { plainValue, type Update } from "@bulrush/model";
+import type { Update } from "@bulrush/model";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
@@ -34,5 +34,5 @@ async function runConvert(args: Arguments, io: CommandIo): Promise<number> {
 }
 
 function* keyValues(updates: readonly Update[]): Generator<{ key: string; value: unknown }> {
-  for (const { path, value } of updates) yield { key: path, value: value === undefined ? null : plainValue(value) };
+  for (const { path, value } of updates) yield { key: path, value: value ?? null };
 }

@@ -1,3 +1,4 @@
+import { compareStrings } from "@bulrush/base";
 import type { Key } from "./key.ts";
 import type { Value } from "./value.ts";
 
@@ -5,7 +6,7 @@ import type { Value } from "./value.ts";
 const MAP_FIELDS: ReadonlySet<string> = new Set(["labels", "annotations"]);
 
 function toPlain(_name: string, value: unknown): unknown {
-  return value instanceof Map ? Object.fromEntries([...value].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))) : value;
+  return value instanceof Map ? Object.fromEntries([...value].sort(([a], [b]) => compareStrings(a, b))) : value;
 }
 
 /** The value as upstream stores it: JSON, label maps as objects sorted by key. */
@@ -13,7 +14,7 @@ export function formatValue(value: Value): string {
   return JSON.stringify(value, toPlain);
 }
 
-/** {@link formatValue} as plain objects, for printing inside other JSON. */
+/** {@link formatValue} as plain objects. */
 export function plainValue(value: Value): unknown {
   return JSON.parse(formatValue(value));
 }
@@ -35,7 +36,7 @@ function toMap(plain: unknown): unknown {
 function withMaps(plain: unknown): unknown {
   if (Array.isArray(plain)) return plain.map(withMaps);
   if (plain === null || typeof plain !== "object") return plain;
-  const out: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(plain)) out[name] = MAP_FIELDS.has(name) ? toMap(value) : withMaps(value);
-  return out;
+  return Object.fromEntries(
+    Object.entries(plain).map(([name, value]) => [name, MAP_FIELDS.has(name) ? toMap(value) : withMaps(value)]),
+  );
 }
