@@ -19,6 +19,10 @@ export const DATASTORE_ERROR_CODES = [
   /** A write lost a race: the revision is not the newest. */
   "DATASTORE_CONFLICT",
   "DATASTORE_ALREADY_EXISTS",
+  /** The store refuses what was to be written (422). */
+  "DATASTORE_INVALID",
+  /** Somebody else is writing and does not finish. */
+  "DATASTORE_LOCKED",
   /** The answer, or what is stored, cannot be read. */
   "DATASTORE_MALFORMED",
   /** No answer within the time allowed. */

@@ -6,6 +6,7 @@ export {
   type KubernetesDatastoreConfig,
 } from "./config.ts";
 export { type Converted, type ConvertOptions, convertResources } from "./convert-resources.ts";
+export { type Applied, applyResource, resourceIdOf, saysTheSame } from "./driver/apply.ts";
 export type {
   DatastoreDriver,
   Item,
@@ -18,11 +19,20 @@ export type {
   WatchStream,
 } from "./driver/driver.ts";
 export type { ItemIssue } from "./driver/item-issue.ts";
+export { withWriteDefaults } from "./driver/write-defaults.ts";
+export type {
+  DatastoreWriter,
+  ResourceId,
+  ResourceType,
+  StoredListRequest,
+  StoredResource,
+} from "./driver/writer.ts";
 export { DATASTORE_KINDS, type DatastoreKind } from "./driver/kind.ts";
 export { DATASTORE_ERROR_CODES, datastoreCodeOf, DatastoreError, type DatastoreErrorCode } from "./errors.ts";
 export type { DatastoreLogger } from "./logger.ts";
 export { type LoadedManifests, loadManifests, type LoadOptions, type ManifestResource } from "./manifest/load.ts";
 export { type DatastoreContext, openDatastore } from "./open.ts";
+export { openDatastoreWriter } from "./open-writer.ts";
 export { formatProblem, type Problem, type ProblemSeverity, type SourcePosition } from "./problem.ts";
 export { felixParametersOf } from "./process/config/parameters-of.ts";
 export {

@@ -1,0 +1,15 @@
+import type { DatastoreConfig } from "./config.ts";
+import type { DatastoreWriter } from "./driver/writer.ts";
+import { DatastoreError } from "./errors.ts";
+import type { DatastoreContext } from "./open.ts";
+
+/**
+ * Opens the datastore of `config` for reading and writing single resources. It belongs to the caller, who closes it.
+ * Nothing is listed or watched for it.
+ *
+ * @throws DatastoreError DATASTORE_NOT_SUPPORTED for a driver that is not there yet.
+ */
+export function openDatastoreWriter(config: DatastoreConfig, _context: DatastoreContext): Promise<DatastoreWriter> {
+  const message = `The ${config.type} datastore cannot be written yet`;
+  return Promise.reject(new DatastoreError(message, { code: "DATASTORE_NOT_SUPPORTED" }));
+}
