@@ -38,11 +38,11 @@ export {
   HealthAggregator,
   type HealthReport,
   type HealthReporter,
-  type HealthRow,
   type HealthSummary,
   type ReporterOptions,
 } from "./health/aggregator.ts";
 export { type HealthServerOptions, serveHealth } from "./health/health-server.ts";
+export type { HealthRow } from "./health/table.ts";
 export { type HttpServerHandle, type HttpServerOptions, serveHttp } from "./http/server.ts";
 export { CLIENT_AUTH_MODES, type ClientAuthMode, type HttpTlsOptions } from "./http/tls.ts";
 export {

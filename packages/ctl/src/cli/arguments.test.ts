@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseArguments } from "./arguments.ts";
-import type { OptionSpec } from "./command.ts";
+import type { OptionSpec } from "./option.ts";
 
 const SPECS: readonly OptionSpec[] = [
   { name: "file", short: "f", value: "PATH", doc: "" },

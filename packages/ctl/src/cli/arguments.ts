@@ -1,6 +1,6 @@
 import { nearestName } from "@bulrush/base";
 import { usageError } from "../errors.ts";
-import type { OptionSpec } from "./command.ts";
+import type { OptionSpec } from "./option.ts";
 
 /** What stands on the command line after the subcommand. */
 export interface Arguments {

@@ -6,7 +6,7 @@ import {
   type Problem,
 } from "@bulrush/datastore";
 import type { Update } from "@bulrush/model";
-import type { OptionSpec } from "../cli/command.ts";
+import type { OptionSpec } from "../cli/option.ts";
 import type { CommandIo } from "../cli/io.ts";
 
 export const FILE_OPTION: OptionSpec = {

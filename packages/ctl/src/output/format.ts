@@ -1,5 +1,5 @@
 import type { Arguments } from "../cli/arguments.ts";
-import type { OptionSpec } from "../cli/command.ts";
+import type { OptionSpec } from "../cli/option.ts";
 import type { Output } from "../cli/io.ts";
 import { usageError } from "../errors.ts";
 import { formatJson } from "./json.ts";

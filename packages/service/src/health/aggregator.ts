@@ -1,5 +1,5 @@
 import { assert, type Clock, compareStrings } from "@bulrush/base";
-import { renderHealthTable } from "./table.ts";
+import { type HealthRow, renderHealthTable } from "./table.ts";
 
 /** What a reporter answers for. */
 export interface ReporterOptions {
@@ -32,17 +32,6 @@ export interface HealthSummary {
   readonly ready: boolean;
   /** The table of all reporters by name, "" when there are none. */
   readonly text: string;
-}
-
-/** One line of the table. Undefined where the reporter does not answer for it. */
-export interface HealthRow {
-  readonly name: string;
-  readonly timeoutMs: number;
-  readonly live: boolean | undefined;
-  readonly ready: boolean | undefined;
-  /** How long ago the last report was, when that is too long. */
-  readonly overdueMs: number | undefined;
-  readonly detail: string;
 }
 
 interface Entry {

@@ -1,4 +1,13 @@
-import type { HealthRow } from "./aggregator.ts";
+/** One line of the table. Undefined where the reporter does not answer for it. */
+export interface HealthRow {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly live: boolean | undefined;
+  readonly ready: boolean | undefined;
+  /** How long ago the last report was, when that is too long. */
+  readonly overdueMs: number | undefined;
+  readonly detail: string;
+}
 
 const HEADER = ["COMPONENT", "TIMEOUT", "LIVENESS", "READINESS", "DETAIL"] as const;
 
