@@ -4,6 +4,7 @@ export type { ExplainStep, Flow, FlowEnd, FlowVerdict, SideVerdict, StepOutcome 
 export { CalcGraph, type CalcGraphOptions, type GraphActivity, type IpSetDescription } from "./graph/calc-graph.ts";
 export type { CalcMessage } from "./graph/message.ts";
 export { type CalcGraphConfig, DEFAULT_CALC_CONFIG } from "./graph/config.ts";
+export { probeConfig, type ProbedConfig, type ProbeOptions, withEncapsulation } from "./graph/probe-config.ts";
 export type { ParametersOf } from "./passthrough/config-batcher.ts";
 export type { GraphStats } from "./passthrough/stats.ts";
 export { FlushBucket, MAX_SAVED_FLUSHES, TICK_MS } from "./graph/flush-bucket.ts";

@@ -1,6 +1,6 @@
-import { CalcGraph, type CalcGraphConfig, type CalcMessage } from "@bulrush/calc";
+import { type CalcGraphConfig, probeConfig, withEncapsulation } from "@bulrush/calc";
 import { felixParametersOf } from "@bulrush/datastore";
-import { type Update, validateV1 } from "@bulrush/model";
+import type { Update } from "@bulrush/model";
 import type { ConfigUpdate, Encapsulation } from "@bulrush/proto";
 import type { ConfigLayer, LoadedConfig } from "@bulrush/service";
 import { dataplaneTexts, type FelixConfig, loadFelixConfig, type LocalSources } from "./felix-config.ts";
@@ -18,29 +18,19 @@ export interface StartConfig {
 /** Set by ClusterInformation; not the agent's settings. */
 const FOREIGN_NAMES: ReadonlySet<string> = new Set(["calicoversion", "clusterguid", "clustertype"]);
 
-const NO_ENCAPSULATION: Encapsulation = {
-  msg: "Encapsulation",
-  ipip_enabled: false,
-  vxlan_enabled: false,
-  vxlan_enabled_v6: false,
-  no_encap_needed: false,
-};
-
 /**
- * Works out the settings from the whole contents of the datastore. The datastore's part is taken from graphs that see
- * only what matters here, so that layers, selectors and pools are read in one way only: first the settings, then, with
- * those, what the pools ask for.
+ * Works out the settings from the whole contents of the datastore: first those that it holds, then, with those and the
+ * local ones, what the pools ask for.
  *
  * `undefined`: the datastore says of itself that it is not ready.
  */
 export function startConfig(updates: Iterable<Update>, hostname: string, local: LocalSources): StartConfig | undefined {
-  const relevant = [...updates].filter(shapesConfig);
-  const first = probe(relevant, hostname, {});
-  if (first.some(({ msg }) => msg === "DatastoreNotReady")) return undefined;
-  const config = first.find((message) => message.msg === "ConfigUpdate");
-  const loaded = loadFelixConfig(local, config === undefined ? [] : layersOf(config));
+  const contents = [...updates];
+  const { isReady, settings } = probeConfig(contents, { hostname, parametersOf: felixParametersOf });
+  if (!isReady) return undefined;
+  const loaded = loadFelixConfig(local, layersOf(settings));
   const { values } = loaded;
-  const chosen: Partial<CalcGraphConfig> = {
+  const config: Partial<CalcGraphConfig> = {
     routeSource: values.RouteSource || "CalicoIPAM",
     programClusterRoutes: values.ProgramClusterRoutes || "EnabledIPIPOnly",
     wireguardEnabled: values.WireguardEnabled,
@@ -48,44 +38,8 @@ export function startConfig(updates: Iterable<Update>, hostname: string, local: 
     explicitIPIPEnabled: values.IpInIpEnabled,
     explicitVXLANEnabled: values.VXLANEnabled,
   };
-  const second = probe(relevant, hostname, chosen);
-  const encapsulation = second.find((message) => message.msg === "Encapsulation") ?? NO_ENCAPSULATION;
-  const graph: Partial<CalcGraphConfig> = {
-    ...chosen,
-    ipipEnabled: encapsulation.ipip_enabled,
-    vxlanEnabled: encapsulation.vxlan_enabled,
-    vxlanEnabledV6: encapsulation.vxlan_enabled_v6,
-    noEncapNeeded: encapsulation.no_encap_needed,
-  };
-  return { loaded, graph, texts: dataplaneTexts(loaded), encapsulation };
-}
-
-/** What a graph with this configuration says of these contents. */
-function probe(updates: readonly Update[], hostname: string, config: Partial<CalcGraphConfig>): CalcMessage[] {
-  const messages: CalcMessage[] = [];
-  const sink = (message: CalcMessage): void => void messages.push(message);
-  const graph = new CalcGraph({ hostname, config, parametersOf: felixParametersOf, sink });
-  graph.onStatusUpdated("resync");
-  graph.onUpdates(updates);
-  graph.onStatusUpdated("in-sync");
-  graph.flush();
-  return messages;
-}
-
-/** True for what settings come from, where it is valid: the graph trusts what it is given. */
-function shapesConfig({ key, value }: Update): boolean {
-  switch (key.type) {
-    case "GlobalConfig":
-    case "HostConfig":
-    case "ReadyFlag":
-    case "IPPool":
-      return value !== undefined && validateV1(key, value).length === 0;
-    case "Resource":
-      if (key.kind !== "FelixConfiguration" && key.kind !== "Node") return false;
-      return value !== undefined && validateV1(key, value).length === 0;
-    default:
-      return false;
-  }
+  const { encapsulation } = probeConfig(contents, { hostname, parametersOf: felixParametersOf, config });
+  return { loaded, graph: withEncapsulation(config, encapsulation), texts: dataplaneTexts(loaded), encapsulation };
 }
 
 /** The datastore's layers of a ConfigUpdate, strongest first. */

@@ -24,6 +24,7 @@ const rows: readonly [title: string, resources: Resource[], overrides: [string, 
   ],
   ["VXLAN switched off by an override", [pool({ vxlanMode: "Always" })], [["vxlanenabled", "false"]], []],
   ["a setting of another host", [v3("FelixConfiguration", "node.other", { wireguardEnabled: true })], [], []],
+  ["an ambient mesh", [v3("FelixConfiguration", "default", { istioAmbientMode: "Enabled" })], [], ["istioAmbient"]],
   [
     "a setting of this host",
     [v3("FelixConfiguration", "node.h", { wireguardEnabled: true })],
@@ -36,7 +37,14 @@ for (const [title, resources, overrides, on] of rows) {
     const { updates, problems } = convertResources(resources);
     assert.deepEqual(problems, []);
     const config = graphConfigFor(updates, "h", new Map(overrides));
-    const names = ["ipipEnabled", "vxlanEnabled", "vxlanEnabledV6", "wireguardEnabled", "noEncapNeeded"] as const;
+    const names = [
+      "ipipEnabled",
+      "vxlanEnabled",
+      "vxlanEnabledV6",
+      "wireguardEnabled",
+      "istioAmbient",
+      "noEncapNeeded",
+    ] as const;
     assert.deepEqual(
       names.filter((name) => config[name] === true),
       on,
