@@ -8,6 +8,8 @@ export const CTL_ERROR_CODES = [
   "CTL_INPUT",
   /** Whoever reads our output went away: exit code 0, silently. */
   "CTL_OUTPUT_CLOSED",
+  /** The output cannot be written (a full disk): exit code 1. */
+  "CTL_OUTPUT_FAILED",
 ] as const;
 export type CtlErrorCode = (typeof CTL_ERROR_CODES)[number];
 

@@ -6,7 +6,7 @@ export type Style = Parameters<typeof styleText>[0];
 export interface Output {
   /**
    * Writes text as it is. Resolves when more may be written: await it. Throws CTL_OUTPUT_CLOSED when the reader went
-   * away.
+   * away, CTL_OUTPUT_FAILED for another reason.
    */
   write(text: string): Promise<void>;
   /** Writes what is still held back. */

@@ -22,10 +22,10 @@ export function streamOutput(stream: Writable, options: StreamOutputOptions): Ou
   let held = "";
   let failure: CtlError | undefined;
   stream.on("error", (error) => {
-    failure = new CtlError("The reader of the output went away", { code: "CTL_OUTPUT_CLOSED", cause: error });
-    // Anything else than a reader that went away (a full disk) is worth a message, but the same end.
-    if (!hasCode(error, "EPIPE") && !hasCode(error, "ERR_STREAM_DESTROYED"))
-      failure = new CtlError(`Cannot write the output: ${error.message}`, { code: "CTL_INPUT", cause: error });
+    const isClosed = hasCode(error, "EPIPE") || hasCode(error, "ERR_STREAM_DESTROYED");
+    failure = isClosed
+      ? new CtlError("The reader of the output went away", { code: "CTL_OUTPUT_CLOSED", cause: error })
+      : new CtlError(`Cannot write the output: ${error.message}`, { code: "CTL_OUTPUT_FAILED", cause: error });
   });
   const flush = async (): Promise<void> => {
     if (failure !== undefined) throw failure;
