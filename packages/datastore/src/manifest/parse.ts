@@ -4,6 +4,7 @@ import { isNode, LineCounter, parseAllDocuments } from "yaml";
 import { readCrd } from "../kubernetes/crd-codec.ts";
 import { boundedProblems, type Problem, type SourcePosition } from "../problem.ts";
 import type { ManifestResource } from "./load.ts";
+import { itemsOf } from "./list-items.ts";
 import { checkStructure, type StructureIssue, withoutBadLabels } from "./structure.ts";
 
 /** What a file holds. With an error among the problems, `resources` are the ones that could be read. */
@@ -133,19 +134,8 @@ function readObject(
     problems.push(problemOf(issue, resource ?? value, { ...position, line: lineOf([...path, ...issue.path]) }));
 }
 
-/** The entries of a `List` or `PodList`; those of a typed list need not name their kind. */
-function itemsOf(value: unknown): readonly unknown[] | undefined {
-  if (!isObject(value) || typeof value["kind"] !== "string" || !value["kind"].endsWith("List")) return undefined;
-  const { kind, apiVersion, items } = value;
-  if (items === undefined || items === null) return [];
-  if (!Array.isArray(items)) return undefined;
-  if (kind === "List") return items;
-  const own = kind.slice(0, -"List".length);
-  return items.map((item: unknown) => (isObject(item) ? { apiVersion, kind: own, ...item } : item));
-}
-
 /** A null field is an absent one, in the metadata and beside it. */
-function withoutNulls(object: JsonObject): Resource {
+export function withoutNulls(object: JsonObject): Resource {
   const filled = (fields: JsonObject): JsonObject =>
     Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
   return filled({ ...object, metadata: filled(object["metadata"] as JsonObject) }) as unknown as Resource;
