@@ -7,7 +7,6 @@ import {
   type Syncer,
 } from "@bulrush/datastore";
 import type { Logger } from "@bulrush/service";
-import { problemLog } from "./problem-log.ts";
 import type { Source, SourceCallbacks, SourceReport } from "./source.ts";
 
 export interface DatastoreSourceOptions {
@@ -29,7 +28,7 @@ export function datastoreSource(options: DatastoreSourceOptions, callbacks: Sour
 
   const open = async (): Promise<void> => {
     try {
-      driver = await openDatastore(datastore, { clock, logger, onProblems: problemLog(logger) });
+      driver = await openDatastore(datastore, { clock, logger });
     } catch (error) {
       failure = messageOf(error);
       logger.warn("Cannot open the datastore, will try again", { type: datastore.type, error });
@@ -38,13 +37,7 @@ export function datastoreSource(options: DatastoreSourceOptions, callbacks: Sour
     }
     failure = "";
     if (stopped) return;
-    syncer = felixSyncer({
-      driver,
-      clock,
-      callbacks,
-      logger,
-      onProblems: problemLog(logger),
-    });
+    syncer = felixSyncer({ driver, clock, callbacks, logger });
     syncer.start();
   };
 

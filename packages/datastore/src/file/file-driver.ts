@@ -3,7 +3,6 @@ import type { Resource } from "@bulrush/model";
 import type { FileDatastoreConfig } from "../config.ts";
 import type { DatastoreDriver, ListPage, ListRequest, WatchRequest, WatchStream } from "../driver/driver.ts";
 import { DatastoreError } from "../errors.ts";
-import type { DatastoreLogger } from "../logger.ts";
 import { type FoundFiles, listManifestFiles } from "../manifest/list-files.ts";
 import { storeItems } from "../manifest/items.ts";
 import { mergeManifests } from "../manifest/merge.ts";
@@ -16,6 +15,7 @@ import { FileStore } from "./file-store.ts";
 import { FileWatch } from "./file-watch.ts";
 import { ManifestFiles } from "./manifest-files.ts";
 import { ManifestReader } from "./manifest-reader.ts";
+import { problemLog } from "./problem-log.ts";
 import { ScanSchedule } from "./scan-schedule.ts";
 
 const DEFAULT_RESCAN_INTERVAL_MS = 5000;
@@ -42,7 +42,7 @@ export class FileDriver implements DatastoreDriver {
   readonly usePodCIDR: boolean;
   readonly #config: FileDatastoreConfig;
   readonly #clock: Clock;
-  readonly #logger: DatastoreLogger | undefined;
+  readonly #logProblems: (problems: readonly Problem[]) => void;
   readonly #onProblems: ((problems: readonly Problem[]) => void) | undefined;
   readonly #store = new FileStore();
   readonly #files: ManifestFiles;
@@ -59,7 +59,7 @@ export class FileDriver implements DatastoreDriver {
     this.#config = config;
     this.usePodCIDR = config.usePodCIDR ?? false;
     this.#clock = context.clock;
-    this.#logger = context.logger;
+    this.#logProblems = problemLog(context.logger);
     this.#onProblems = context.onProblems;
     const { debounceMs = DEFAULT_DEBOUNCE_MS, rescanIntervalMs = DEFAULT_RESCAN_INTERVAL_MS } = config;
     this.#files = new ManifestFiles({ settleMs: debounceMs, removalMs: debounceMs * REMOVAL_FACTOR });
@@ -169,11 +169,7 @@ export class FileDriver implements DatastoreDriver {
     const before = new Set(this.#problems.map(formatProblem));
     if (problems.length === before.size && problems.every((problem) => before.has(formatProblem(problem)))) return;
     this.#problems = problems;
-    for (const problem of problems) {
-      const text = formatProblem(problem);
-      if (before.has(text)) continue;
-      this.#logger?.[problem.severity === "error" ? "error" : "warn"]("Manifest problem", { problem: text });
-    }
+    this.#logProblems(problems);
     this.#onProblems?.(problems);
   }
 }

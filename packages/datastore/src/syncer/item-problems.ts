@@ -22,18 +22,19 @@ export class ItemProblems {
     this.#onChange = onChange;
   }
 
-  /** Replaces what is known of an item. Returns the problems that are new. */
+  /** Replaces what is known of an item. Returns the problems that are new, or "mended" where there were some and are none. */
   set(
     item: ItemKey,
     issues: readonly ItemIssue[],
     effect: string | undefined,
     { source, subject = item }: Pick<Item, "source" | "subject">,
-  ): readonly Problem[] {
+  ): readonly Problem[] | "mended" {
     const id = `${item.namespace}/${item.name}`;
     const known = this.#byItem.get(id);
     if (issues.length === 0) {
-      if (known !== undefined && this.#byItem.delete(id)) this.#onChange();
-      return [];
+      if (!this.#byItem.delete(id)) return [];
+      this.#onChange();
+      return "mended";
     }
     const problems = issues.slice(0, MAX_ISSUES_AN_ITEM).map(
       (issue): Problem => ({

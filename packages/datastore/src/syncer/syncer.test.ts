@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "@bulrush/base";
 import type { SyncerType, Update } from "@bulrush/model";
+import { memoryLogger } from "@bulrush/service";
 import type { Item, WatchEvent } from "../driver/driver.ts";
 import { DatastoreError, type DatastoreErrorCode } from "../errors.ts";
+import type { Problem } from "../problem.ts";
 import { type ListStep, ScriptedDriver, type ScriptedStream, scriptedItem } from "./scripted-driver.ts";
 import { createSyncer, type Syncer, type SyncerOptions } from "./syncer.ts";
 
@@ -471,7 +473,9 @@ function policy(revision: string, selector: string, ingress: readonly object[] =
 
 test("an unreadable update of a known policy is held back and reported; the next good one goes out", async () => {
   const problems: string[][] = [];
-  const h = harness({ type: "felix", onProblems: (list) => problems.push(list.map((p) => p.effect ?? "")) });
+  const logger = memoryLogger();
+  const onProblems = (list: readonly Problem[]) => problems.push(list.map((p) => p.effect ?? ""));
+  const h = harness({ type: "felix", logger, onProblems });
   h.driver.lists.set("NetworkPolicy", [{ pages: [[policy("1", "a == 'b'")]], revision: "1" }]);
   h.syncer.start();
   await h.advance(0);
@@ -489,6 +493,13 @@ test("an unreadable update of a known policy is held back and reported; the next
   await h.advance(0);
   assert.deepEqual(h.take(), ["updated p 3"]);
   assert.deepEqual(h.syncer.problems(), []);
+  assert.deepEqual(
+    logger.records.map(({ level, message }) => [level, message]),
+    [
+      ["error", "Stored data is not usable as written"],
+      ["info", "Stored data has no problem any more"],
+    ],
+  );
 });
 
 test("a policy that was never read well goes out in its closed form, each version of it", async () => {

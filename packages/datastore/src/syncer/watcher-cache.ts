@@ -361,10 +361,18 @@ export class WatcherCache {
       else if (applied !== undefined) updates.push(applied);
     }
     const effect = !result.isClosedForm ? undefined : isKept ? "the last good version stays in force" : "closed";
-    const news = this.#problems.set(item, state === undefined ? [] : result.issues, effect, place);
+    this.#log(item, this.#problems.set(item, state === undefined ? [] : result.issues, effect, place));
+  }
+
+  #log(item: ItemKey, news: readonly Problem[] | "mended"): void {
+    const { logger } = this.#options;
+    if (news === "mended") {
+      logger?.info("Stored data has no problem any more", { ...item });
+      return;
+    }
     for (const problem of news) {
       const log = problem.severity === "error" ? "error" : "warn";
-      this.#options.logger?.[log]("Stored data is not usable as written", { problem: formatProblem(problem) });
+      logger?.[log]("Stored data is not usable as written", { problem: formatProblem(problem) });
     }
   }
 

@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import { promises as fs } from "node:fs";
+import { join } from "node:path";
+import { Backoff, type Clock, sleep } from "@bulrush/base";
+import { DatastoreError } from "../../errors.ts";
+import { ignoreMissing, TEMPORARY_PREFIX } from "./atomic-write.ts";
+import { type LockOwner, ownerState, parseOwner, thisOwner } from "./lock-owner.ts";
+
+/** The name of the lock in the directory that it is for. */
+export const LOCK_NAME = ".bulrush.lock";
+/** A holder of whom nothing is known counts as gone after so long. A lock is held for seconds at most. */
+const UNKNOWN_MAX_AGE_MS = 60_000;
+
+export interface LockOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** How long to wait for another holder. */
+  readonly timeoutMs: number;
+}
+
+export interface FileLock {
+  /** The lock of a holder that was gone had to be taken away: what it left half done may lie about. */
+  readonly wasAbandoned: boolean;
+  /** False once somebody took it away, who held us for gone. */
+  isHeld(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the lock of a directory: the file {@link LOCK_NAME}, which names its holder. It is made elsewhere and linked into
+ * its place, so that it is never there without its contents.
+ *
+ * @throws DatastoreError DATASTORE_LOCKED with the holder, if that does not let go in time.
+ */
+export async function acquireLock(directory: string, { clock, signal, timeoutMs }: LockOptions): Promise<FileLock> {
+  const path = join(directory, LOCK_NAME);
+  const owner = thisOwner(randomBytes(8).toString("hex"));
+  const candidate = join(directory, `${TEMPORARY_PREFIX}lock-${owner.token}.tmp`);
+  const backoff = new Backoff({ initialMs: 5, maxMs: 200 }, Math.random);
+  const deadlineMs = clock.monotonicMs() + timeoutMs;
+  let wasAbandoned = false;
+  try {
+    await fs.writeFile(candidate, JSON.stringify(owner), { flag: "wx" });
+    while (!(await linkOnce(candidate, path))) {
+      signal.throwIfAborted();
+      const holder = await holderOf(path);
+      if (holder === undefined) continue;
+      if (isAbandoned(holder, owner, clock.nowMs())) {
+        await takeAway(path, holder, owner.token);
+        wasAbandoned = true;
+        continue;
+      }
+      if (clock.monotonicMs() >= deadlineMs) throw lockedBy(path, holder);
+      await sleep(clock, backoff.nextMs(), signal);
+    }
+  } finally {
+    await fs.rm(candidate, { force: true }).catch(() => {});
+  }
+  const isHeld = async (): Promise<boolean> => (await holderOf(path))?.owner?.token === owner.token;
+  return {
+    wasAbandoned,
+    isHeld,
+    release: async () => {
+      if (await isHeld()) await fs.rm(path, { force: true });
+    },
+  };
+}
+
+interface Holder {
+  readonly text: string;
+  readonly owner: LockOwner | undefined;
+  readonly sinceMs: number;
+}
+
+async function holderOf(path: string): Promise<Holder | undefined> {
+  const [text, stat] = await Promise.all([
+    fs.readFile(path, "utf8").catch(ignoreMissing),
+    fs.stat(path).catch(ignoreMissing),
+  ]);
+  return text === undefined || stat === undefined
+    ? undefined
+    : { text, owner: parseOwner(text), sinceMs: stat.mtimeMs };
+}
+
+function isAbandoned({ owner, sinceMs }: Holder, here: LockOwner, nowMs: number): boolean {
+  const state = owner === undefined ? "unknown" : ownerState(owner, here);
+  return state === "gone" || (state === "unknown" && nowMs - sinceMs > UNKNOWN_MAX_AGE_MS);
+}
+
+async function linkOnce(from: string, to: string): Promise<boolean> {
+  try {
+    await fs.link(from, to);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/**
+ * Removes the lock of a holder that is gone. Two may try this at once, so it is moved aside first: whoever finds that it
+ * moved another lock than the abandoned one puts that back.
+ */
+async function takeAway(path: string, holder: Holder, token: string): Promise<void> {
+  const aside = `${path}.${token}.tmp`;
+  try {
+    await fs.rename(path, aside);
+  } catch (error) {
+    ignoreMissing(error);
+    return;
+  }
+  const moved = await fs.readFile(aside, "utf8");
+  if (moved !== holder.text) await linkOnce(aside, path);
+  await fs.rm(aside, { force: true });
+}
+
+function lockedBy(path: string, { owner, sinceMs }: Holder): DatastoreError {
+  const who = owner === undefined ? "Somebody" : `Process ${owner.pid} on ${owner.host}`;
+  const message = `${who} has been writing since ${new Date(sinceMs).toISOString()} and does not finish`;
+  return new DatastoreError(`${message}; the lock is "${path}"`, {
+    code: "DATASTORE_LOCKED",
+    op: "Write manifests",
+    data: { path, ...(owner !== undefined && { pid: owner.pid, host: owner.host }) },
+  });
+}
