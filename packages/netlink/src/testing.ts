@@ -2,4 +2,3 @@
 export { fuzzReader } from "./testing/fuzz.ts";
 export { kernelTests } from "./testing/kernel-tests.ts";
 export { runReadme } from "./testing/run-readme.ts";
-export { type Random, seededRandom } from "./testing/seeded-random.ts";

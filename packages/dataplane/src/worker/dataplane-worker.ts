@@ -1,9 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { CodedError, must, systemClock } from "@bulrush/base";
+import { CodedError, must, seededRandom, systemClock } from "@bulrush/base";
 import { openHostKernel } from "../kernel/host-kernel.ts";
 import { createDataplane } from "../loop/dataplane.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./protocol.ts";
-import { seededRandom } from "./seeded-random.ts";
 
 /** The worker thread: a dataplane on the kernel of the thread's network namespace, driven by messages of its parent. */
 

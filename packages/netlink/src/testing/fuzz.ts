@@ -1,6 +1,6 @@
+import { type Random, seededRandom } from "@bulrush/base";
 import { NetlinkError } from "../errors.ts";
 import { MessageReader } from "../message/message-reader.ts";
-import { type Random, seededRandom } from "./seeded-random.ts";
 
 /** The time of one datagram is not bounded by a clock: a reader that loops fails by the test's own time-out. */
 const RUNS = 3000;

@@ -1,4 +1,4 @@
-import type { Random } from "@bulrush/netlink/testing";
+import type { Random } from "@bulrush/base";
 import type { BaseChain, ChainState, RuleState, SetState, TableState, VerdictMapState } from "../state.ts";
 import type { Statement, Verdict } from "../statement.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom } from "@bulrush/netlink/testing";
+import { seededRandom } from "@bulrush/base";
 import { ruleKey } from "../compile/rule-key.ts";
 import type { NftConnection } from "../connection.ts";
 import { planTable } from "../plan/plan-table.ts";
