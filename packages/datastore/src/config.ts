@@ -1,4 +1,5 @@
 import { DatastoreError } from "./errors.ts";
+import { type KubernetesDatastoreConfig, kubernetesConfigFromEnvironment } from "./kubernetes/kubernetes-config.ts";
 
 export interface FileDatastoreConfig {
   readonly type: "file";
@@ -15,10 +16,6 @@ export interface FileDatastoreConfig {
   readonly interfacePrefix?: string;
   /** Tunnel addresses and IPAM blocks come from the pod CIDRs of nodes. Default false. */
   readonly usePodCIDR?: boolean;
-}
-
-export interface KubernetesDatastoreConfig {
-  readonly type: "kubernetes";
 }
 
 export interface EtcdDatastoreConfig {
@@ -67,7 +64,7 @@ export function datastoreConfigFromEnvironment(
       }
       return { type, endpoints };
     case "kubernetes":
-      return { type };
+      return kubernetesConfigFromEnvironment(env);
     default:
       throw new DatastoreError(`${variable} is "${type}", expected "kubernetes", "etcdv3" or "file"`, {
         code: "DATASTORE_BAD_CONFIG",

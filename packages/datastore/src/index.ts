@@ -3,7 +3,6 @@ export {
   datastoreConfigFromEnvironment,
   type EtcdDatastoreConfig,
   type FileDatastoreConfig,
-  type KubernetesDatastoreConfig,
 } from "./config.ts";
 export { type Converted, type ConvertOptions, convertResources } from "./convert-resources.ts";
 export { type Applied, applyResource, resourceIdOf, saysTheSame } from "./driver/apply.ts";
@@ -30,6 +29,7 @@ export type {
 export { DATASTORE_KINDS, type DatastoreKind } from "./driver/kind.ts";
 export { DATASTORE_ERROR_CODES, datastoreCodeOf, DatastoreError, type DatastoreErrorCode } from "./errors.ts";
 export type { DatastoreLogger } from "./logger.ts";
+export type { CalicoGroupVersion, KubernetesDatastoreConfig } from "./kubernetes/kubernetes-config.ts";
 export { type LoadedManifests, loadManifests, type LoadOptions, type ManifestResource } from "./manifest/load.ts";
 export { type DatastoreContext, openDatastore } from "./open.ts";
 export { openDatastoreWriter } from "./open-writer.ts";
