@@ -31,7 +31,8 @@ export type {
   WireguardKey,
   WorkloadEndpointKey,
 } from "./v1/key.ts";
-export { formatKey, legacyTierOf, parseKey, POLICY_KINDS, RESOURCE_PLURALS } from "./v1/path.ts";
+export { formatKey, parseKey, POLICY_KINDS, RESOURCE_PLURALS } from "./v1/path.ts";
+export { type ReadKV, readKV } from "./v1/read-kv.ts";
 export type { HTTPMatch, Port, Protocol, Rule } from "./v1/rule.ts";
 export { sameValue } from "./v1/same-value.ts";
 export { SYNCER_TYPES, type SyncerType } from "./v1/syncer-type.ts";

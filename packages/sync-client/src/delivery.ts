@@ -1,4 +1,4 @@
-import { legacyTierOf, formatKey, parseKey, type Update, type Value } from "@bulrush/model";
+import { readKV, type Update, type Value } from "@bulrush/model";
 import type { BufferedUpdate, DedupeBuffer } from "./dedupe-buffer.ts";
 import type { SyncClientCallbacks } from "./options.ts";
 
@@ -74,16 +74,11 @@ export class Delivery {
   }
 
   #toUpdate({ path, value, revision, type }: BufferedUpdate): Update | undefined {
-    const key = parseKey(path);
-    if (key === undefined) {
+    const read = readKV(path, value);
+    if (read === undefined) {
       this.#options.onBadKey(path);
       return undefined;
     }
-    if (key.type !== "Policy" || !path.includes("/tier/"))
-      return { key, path, value: value as Value | undefined, revision, type };
-    // The key of an older server names the tier, the value does not.
-    const tier = legacyTierOf(path);
-    const upgraded = tier === undefined || typeof value !== "object" || value === null ? value : { ...value, tier };
-    return { key, path: formatKey(key), value: upgraded as Value | undefined, revision, type };
+    return { key: read.key, path: read.path, value: read.value as Value | undefined, revision, type };
   }
 }

@@ -1,13 +1,5 @@
 import { messageOf } from "@bulrush/base";
-import {
-  formatKey,
-  isObject,
-  legacyTierOf,
-  parseKey,
-  type SyncStatus,
-  type Update,
-  valueFromPlain,
-} from "@bulrush/model";
+import { isObject, readKV, type SyncStatus, type Update, valueFromPlain } from "@bulrush/model";
 
 /** What a line of a KV stream asks for. */
 export type StreamItem =
@@ -46,14 +38,12 @@ export function parseStreamLine(text: string): StreamItem {
 }
 
 function toUpdate(text: string, plain: unknown, revision: unknown): Update | undefined {
-  const key = parseKey(text);
-  if (key === undefined) return undefined;
-  const common = { key, path: formatKey(key), revision: typeof revision === "string" ? revision : "" };
-  if (plain === undefined) return { ...common, value: undefined, type: "deleted" };
-  // Older writers have a policy's tier in its key only.
-  const tier = legacyTierOf(text);
-  const whole = tier !== undefined && isObject(plain) ? { ...plain, tier } : plain;
-  return { ...common, value: valueFromPlain(key, whole), type: "unknown" };
+  const read = readKV(text, plain);
+  if (read === undefined) return undefined;
+  const { key, path, value } = read;
+  const common = { key, path, revision: typeof revision === "string" ? revision : "" };
+  if (value === undefined) return { ...common, value: undefined, type: "deleted" };
+  return { ...common, value: valueFromPlain(key, value), type: "unknown" };
 }
 
 function bad(message: string): StreamItem {
