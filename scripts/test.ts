@@ -32,7 +32,7 @@ if (isLong) process.env["BULRUSH_LONG_TESTS"] = "1";
 const isHeavy = (file: string): boolean => file.startsWith("e2e/");
 
 const problems: string[] = [];
-let failed = 0;
+const totals = { passed: 0, failed: 0, skipped: 0 };
 
 async function runFiles(some: readonly string[], concurrency: number): Promise<void> {
   if (some.length === 0) return;
@@ -42,9 +42,13 @@ async function runFiles(some: readonly string[], concurrency: number): Promise<v
     execArgv: ["--conditions=bulrush-source"],
     timeout: 20 * 60_000,
   });
-  stream.on("test:fail", () => failed++);
+  stream.on("test:fail", () => totals.failed++);
   stream.on("test:pass", (event) => {
-    if (event.skip === undefined || event.skip === false) return;
+    if (event.skip === undefined || event.skip === false) {
+      totals.passed++;
+      return;
+    }
+    totals.skipped++;
     const reason = typeof event.skip === "string" ? event.skip : "";
     const type = /^\[([a-z]+)\] \S/.exec(reason)?.[1];
     if (type === undefined || !SKIP_TYPES.includes(type))
@@ -59,4 +63,6 @@ await runFiles(
 );
 await runFiles(files.filter(isHeavy), 1);
 for (const problem of problems) process.stderr.write(`${problem}\n`);
+const { passed, failed, skipped } = totals;
+process.stdout.write(`total: ${passed} passed, ${failed + problems.length} failed, ${skipped} skipped\n`);
 process.exit(failed > 0 || problems.length > 0 ? 1 : 0);
