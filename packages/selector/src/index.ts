@@ -24,7 +24,6 @@ export {
 export { AUTHORED_BOUNDS, DEFAULT_BOUNDS, type SelectorBounds } from "./parser.ts";
 export type { LabelRestriction, LabelRestrictions } from "./restrictions.ts";
 export {
-  formatSelector,
   mapSelector,
   normaliseSelector,
   parseSelector,

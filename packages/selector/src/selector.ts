@@ -66,11 +66,6 @@ export function tryParseSelector(text: string, bounds?: SelectorBounds): Selecto
   }
 }
 
-/** The canonical text of a selector, for callers that hold the object. */
-export function formatSelector(selector: Selector): string {
-  return selector.text;
-}
-
 /** The canonical form of `text`, or `text` itself when it cannot be read. */
 export function normaliseSelector(text: string): string {
   const result = tryParseSelector(text);

@@ -1,3 +1,5 @@
+import { compareStrings } from "@bulrush/base";
+
 /** What follows: first byte of each item. */
 const NIL = 0;
 const FALSE = 1;
@@ -100,7 +102,7 @@ export class CanonicalWriter {
       this.#orders.set(keys.length, orders);
     }
     for (const order of orders) if (areEqual(order.keys, keys)) return order.sorted;
-    const sorted = keys.toSorted(byCodeUnits);
+    const sorted = keys.toSorted(compareStrings);
     if (orders.length === MAX_ORDERS) orders.shift();
     // Lists of user-chosen labels would only push the others out.
     if (keys.length <= 64) orders.push({ keys, sorted });
@@ -165,8 +167,4 @@ function isSorted(keys: readonly string[]): boolean {
 function areEqual(a: readonly string[], b: readonly string[]): boolean {
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;
-}
-
-function byCodeUnits(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -9,7 +9,7 @@ export function rawProcessor(kind: ResourceKind): UpdateProcessor {
   );
 }
 
-/** IPAM blocks: the value is the spec, the key the CIDR in it. The name alone gives the key of one that is gone. */
+/** IPAM blocks: the value is the spec; the key is in the name, so that one that is gone has it too. */
 export function blockProcessor(): UpdateProcessor {
   return simpleProcessor(({ item, value, issues }) => {
     const cidr = cidrOfName(item.name);

@@ -1,7 +1,7 @@
 /**
- * True when two values have the same content: what a canonical encoding of them would not tell apart. The order of
- * object fields and of Map entries does not count, nor does the difference between an absent field and an undefined
- * one; the order of lists does. `null` is a value. Quick for shared objects: an identical reference is never walked.
+ * True when two values have the same content. The order of object fields and of Map entries does not count, nor does the
+ * difference between an absent field and an undefined one; the order of lists does, and so does whether something is an
+ * object or a Map. `null` is a value. Quick for shared objects: an identical reference is never walked.
  */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
