@@ -31,10 +31,10 @@ const HOST_CONFIG: readonly (readonly [name: string, path: readonly string[], re
 
 /** Nodes: five host settings, the WireGuard facts, the node itself, and its pod CIDRs as blocks if asked for. */
 export function nodeProcessor({ usePodCIDR }: NodeProcessorOptions): UpdateProcessor {
-  // Kept across resyncs: what is not in a node's list any more must be deleted even if the change was missed.
+  // Between two lists only: what a list does not have any more is deleted by the watcher cache.
   const blocksOf = new Map<string, ReadonlySet<string>>();
   return {
-    onSyncerStarting: () => undefined,
+    onSyncerStarting: () => blocksOf.clear(),
     process({ item, value, issues = [] }) {
       const found: ItemIssue[] = [...issues];
       const hostname = item.name;

@@ -260,7 +260,7 @@ test("Node: a delete takes all of it away", () => {
   assert.ok(Object.values(out).every((value) => value === undefined));
 });
 
-test("Node: pod CIDRs become blocks, and what vanished is deleted, also after a resync", () => {
+test("Node: pod CIDRs become blocks, and what vanished is deleted; a resync is the watcher cache's", () => {
   const on = processor("Node", true);
   const blocks = (cidrs: readonly string[] | undefined): unknown => {
     const result = run(on, "Node", "n", cidrs === undefined ? undefined : { spec: {}, status: { podCIDRs: cidrs } });
@@ -271,12 +271,14 @@ test("Node: pod CIDRs become blocks, and what vanished is deleted, also after a 
     ["10.1.0.0-24", true],
     ["10.2.0.0-24", true],
   ]);
-  on.onSyncerStarting();
   assert.deepEqual(blocks(["10.2.0.0/24"]), [
     ["10.1.0.0-24", false],
     ["10.2.0.0-24", true],
   ]);
   assert.deepEqual(blocks(undefined), [["10.2.0.0-24", false]]);
+  blocks(["10.1.0.0/24"]);
+  on.onSyncerStarting();
+  assert.deepEqual(blocks(["10.2.0.0/24"]), [["10.2.0.0-24", true]]);
 });
 
 const DURATIONS: readonly (readonly [field: string, value: unknown, path: string, want: string | undefined])[] = [

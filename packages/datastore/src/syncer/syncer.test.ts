@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "@bulrush/base";
-import type { SyncerType, Update } from "@bulrush/model";
+import type { Resource, SyncerType, Update } from "@bulrush/model";
 import { memoryLogger } from "@bulrush/service";
 import type { Item, WatchEvent } from "../driver/driver.ts";
 import { DatastoreError, type DatastoreErrorCode } from "../errors.ts";
@@ -572,4 +572,33 @@ test("createSyncer() lists no IPAM kind where the driver says that blocks come f
     assert.doesNotMatch(listed, /IPAMBlock|BlockAffinity/);
     await syncer.stop();
   }
+});
+
+test("a block that left its node's list while the watch was down is deleted by the next full list", async () => {
+  const h = harness();
+  h.driver.usePodCIDR = true;
+  const deleted: string[] = [];
+  const syncer = createSyncer("felix", {
+    driver: h.driver,
+    clock: h.clock,
+    callbacks: {
+      onStatusUpdated: () => {},
+      onUpdates: (updates) => {
+        for (const { path, type } of updates) if (type === "deleted") deleted.push(path);
+      },
+    },
+  });
+  const node = (revision: string, ...podCIDRs: string[]): Item => {
+    const item = scriptedItem("Node", "n", revision);
+    return { ...item, value: { ...(item.value as Resource), status: { podCIDRs } } };
+  };
+  h.driver.lists.set("Node", [
+    { pages: [[node("1", "10.0.0.0/24", "10.0.1.0/24")]], revision: "1" },
+    { pages: [[node("2", "10.0.0.0/24")]], revision: "2" },
+  ]);
+  syncer.start();
+  await h.advance(0);
+  h.driver.stream("Node").emit(errorEvent("DATASTORE_EXPIRED"));
+  await h.advance(500);
+  assert.deepEqual(deleted, ["/calico/ipam/v2/assignment/ipv4/block/10.0.1.0-24"]);
 });
