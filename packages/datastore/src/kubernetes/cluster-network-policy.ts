@@ -19,11 +19,13 @@ import {
   integer,
   type Issue,
   issuesOf,
+  joined,
   list,
   object,
   oneOf,
   type Path,
   text,
+  wrong,
 } from "../process/check.ts";
 import { errorAt } from "../process/issue.ts";
 import { labelSelector, namespaceSelectorText, podSelectorText } from "./label-selector.ts";
@@ -44,18 +46,23 @@ const portNumber = integer(1, 65535);
 /** Exactly one of the fields. */
 function union(fields: Readonly<Record<string, Check>>): Check {
   const check = object(fields);
-  return (value, path, issues) => {
-    check(value, path, issues);
-    if (isObject(value) && Object.values(value).filter((v) => v !== undefined && v !== null).length !== 1)
-      issues.push({ path, message: `Needs exactly one of ${Object.keys(fields).join(", ")}` });
+  return (value) => {
+    const issues = check(value);
+    if (!isObject(value) || Object.values(value).filter((v) => v !== undefined && v !== null).length === 1)
+      return issues;
+    return joined(issues, wrong(`Needs exactly one of ${Object.keys(fields).join(", ")}`));
   };
 }
 
-const range: Check = (value, path, issues) => {
-  object({ start: portNumber, end: portNumber })(value, path, issues);
+const subject = union({ namespaces: labelSelector, pods });
+const priority = integer(0, 1000);
+const rangeFields = object({ start: portNumber, end: portNumber });
+
+const range: Check = (value) => {
+  const issues = rangeFields(value);
   const { start, end } = isObject(value) ? value : {};
-  if (!(typeof start === "number" && typeof end === "number" && start <= end))
-    issues.push({ path, message: "Needs a start that is not above its end" });
+  if (typeof start === "number" && typeof end === "number" && start <= end) return issues;
+  return joined(issues, wrong("Needs a start that is not above its end"));
 };
 
 const withPort = object({ destinationPort: union({ number: portNumber, range }) });
@@ -88,14 +95,11 @@ export function convertClusterNetworkPolicy(policy: Resource): ConvertedClusterP
     const message = `Expected Admin or Baseline, found ${JSON.stringify(spec["tier"])}; the policy is not in use`;
     return { resource: undefined, issues: [errorAt("spec.tier", message)] };
   }
-  const subjectIssues = issuesOf(union({ namespaces: labelSelector, pods }), spec["subject"] ?? {}, [
-    "spec",
-    "subject",
-  ]);
-  const subject: ClusterPolicySubject = isObject(spec["subject"]) ? spec["subject"] : {};
-  if (!subject.namespaces && !subject.pods)
+  const subjectIssues = issuesOf(subject, spec["subject"] ?? {}, ["spec", "subject"]);
+  const named: ClusterPolicySubject = isObject(spec["subject"]) ? spec["subject"] : {};
+  if (!named.namespaces && !named.pods)
     return { resource: undefined, issues: [errorAt("spec.subject", "Names nobody; the policy is not in use")] };
-  const priorityIssues = issuesOf(integer(0, 1000), spec["priority"], ["spec", "priority"]);
+  const priorityIssues = issuesOf(priority, spec["priority"], ["spec", "priority"]);
   const misplaced = [...subjectIssues, ...priorityIssues];
   issues.push(...misplaced.map((issue) => errorAt(formatPath(issue.path), issue.message)));
   const rules = (direction: Direction): RuleSpec[] => {
@@ -121,7 +125,7 @@ export function convertClusterNetworkPolicy(policy: Resource): ConvertedClusterP
         order: priorityIssues.length === 0 ? (spec["priority"] as number) : 0,
         ...(subjectIssues.length > 0
           ? { namespaceSelector: "all()", selector: podSelectorText(undefined) }
-          : subjectSelectors(subject)),
+          : subjectSelectors(named)),
         types: [...(ingress.length > 0 ? ["Ingress" as const] : []), ...(egress.length > 0 ? ["Egress" as const] : [])],
         ingress,
         egress,

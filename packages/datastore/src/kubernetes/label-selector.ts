@@ -1,5 +1,5 @@
 import { isObject, type LabelSelector, ORCHESTRATOR_LABEL } from "@bulrush/model";
-import { type Check, list, object, oneOf, text } from "../process/check.ts";
+import { below, type Check, type Issue, joined, list, object, oneOf, text, wrong } from "../process/check.ts";
 
 const NAME = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
 const KEY = new RegExp(`^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?${NAME}$`);
@@ -14,30 +14,25 @@ const requirementFields = object({
   values: list(labelValue),
 });
 
-const requirement: Check = (value, path, issues) => {
-  requirementFields(value, path, issues);
-  if (!isObject(value)) return;
-  for (const field of ["key", "operator"]) {
-    if ((value[field] ?? undefined) === undefined) issues.push({ path: [...path, field], message: "Missing" });
-  }
+const requirement: Check = (value) => {
+  let issues = requirementFields(value);
+  if (!isObject(value)) return issues;
+  for (const field of ["key", "operator"])
+    if ((value[field] ?? undefined) === undefined) issues = joined(issues, wrong("Missing", field));
   const count = Array.isArray(value["values"]) ? value["values"].length : 0;
   const wantsValues = value["operator"] === "In" || value["operator"] === "NotIn";
-  if (wantsValues !== count > 0)
-    issues.push({
-      path: [...path, "values"],
-      message: wantsValues ? "Needs a value" : "Must be empty for this operator",
-    });
+  if (wantsValues === count > 0) return issues;
+  return joined(issues, wrong(wantsValues ? "Needs a value" : "Must be empty for this operator", "values"));
 };
 
-const matchLabels: Check = (value, path, issues) => {
-  if (!isObject(value)) {
-    issues.push({ path, message: "Expected an object" });
-    return;
+const matchLabels: Check = (value) => {
+  if (!isObject(value)) return wrong("Expected an object");
+  let issues: Issue[] | undefined;
+  for (const name of Object.keys(value)) {
+    const own = joined(labelKey(name), labelValue(value[name]));
+    if (own !== undefined) issues = joined(issues, below(name, own));
   }
-  for (const [name, found] of Object.entries(value)) {
-    labelKey(name, [...path, name], issues);
-    labelValue(found, [...path, name], issues);
-  }
+  return issues;
 };
 
 /** A Kubernetes label selector that can be put into the selector language. */

@@ -16,7 +16,19 @@ import {
   type StagedAction,
 } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
-import { type Check, cidr, formatPath, integer, type Issue, issuesOf, list, object, oneOf } from "../process/check.ts";
+import {
+  type Check,
+  cidr,
+  formatPath,
+  integer,
+  type Issue,
+  issuesOf,
+  joined,
+  list,
+  object,
+  oneOf,
+  wrong,
+} from "../process/check.ts";
 import { labelSelector, namespaceSelectorText, podSelectorText } from "./label-selector.ts";
 import { type KubernetesPort, mergePorts } from "./merge-ports.ts";
 
@@ -29,21 +41,22 @@ export interface Converted<R extends Resource = Resource> {
 const portNumber = integer(1, 65535);
 const portName = /^(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*$/;
 
-const portOrName: Check = (value, path, issues) => {
-  if (typeof value !== "string") portNumber(value, path, issues);
-  else if (/^\d{1,5}$/.test(value)) portNumber(Number(value), path, issues);
-  else if (value.length > 15 || !portName.test(value))
-    issues.push({ path, message: `Expected a port number or name, found ${JSON.stringify(value)}` });
+const portOrName: Check = (value) => {
+  if (typeof value !== "string") return portNumber(value);
+  if (/^\d{1,5}$/.test(value)) return portNumber(Number(value));
+  return value.length <= 15 && portName.test(value)
+    ? undefined
+    : wrong(`Expected a port number or name, found ${JSON.stringify(value)}`);
 };
 
 const portFields = object({ protocol: oneOf("TCP", "UDP", "SCTP"), port: portOrName, endPort: portNumber });
 
-const policyPort: Check = (value, path, issues) => {
-  portFields(value, path, issues);
-  if (!isObject(value)) return;
+const policyPort: Check = (value) => {
+  const issues = portFields(value);
+  if (!isObject(value)) return issues;
   const { port, endPort } = value;
-  if (typeof endPort === "number" && !(typeof port === "number" && port <= endPort))
-    issues.push({ path: [...path, "endPort"], message: "Needs a port number that is not above it" });
+  if (typeof endPort !== "number" || (typeof port === "number" && port <= endPort)) return issues;
+  return joined(issues, wrong("Needs a port number that is not above it", "endPort"));
 };
 
 const peerFields = object({
@@ -52,14 +65,16 @@ const peerFields = object({
   ipBlock: object({ cidr, except: list(cidr) }),
 });
 
-const policyPeer: Check = (value, path, issues) => {
-  peerFields(value, path, issues);
-  if (!isObject(value)) return;
-  const selectors = ["podSelector", "namespaceSelector"].some((field) => (value[field] ?? undefined) !== undefined);
+const policyPeer: Check = (value) => {
+  let issues = peerFields(value);
+  if (!isObject(value)) return issues;
   const ipBlock = value["ipBlock"] ?? undefined;
-  if (selectors === (ipBlock !== undefined)) issues.push({ path, message: "A peer is either an ipBlock or selectors" });
+  const hasSelectors = (value["podSelector"] ?? value["namespaceSelector"] ?? undefined) !== undefined;
+  if (hasSelectors === (ipBlock !== undefined))
+    issues = joined(issues, wrong("A peer is either an ipBlock or selectors"));
   if (isObject(ipBlock) && (ipBlock["cidr"] ?? undefined) === undefined)
-    issues.push({ path: [...path, "ipBlock", "cidr"], message: "Missing" });
+    issues = joined(issues, wrong("Missing", "ipBlock", "cidr"));
+  return issues;
 };
 
 const ingressRule = object({ from: list(policyPeer), ports: list(policyPort) });
@@ -86,7 +101,7 @@ export function convertKubernetesPolicy(
   policy: Resource,
   kind: keyof typeof CHECKS = "KubernetesNetworkPolicy",
 ): Converted<NetworkPolicyResource> {
-  const found = issuesOf(CHECKS[kind], policy.spec ?? {}, []);
+  const found = issuesOf(CHECKS[kind], policy.spec ?? {});
   const isWide = found.some(({ path: [field, index] }) => !isDirection(field) || typeof index !== "number");
   const spec: KubernetesNetworkPolicySpec = isObject(policy.spec) ? policy.spec : {};
   const rules = <R>(direction: "ingress" | "egress", convert: (rule: R) => RuleSpec[]): RuleSpec[] =>

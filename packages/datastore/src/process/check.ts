@@ -11,8 +11,14 @@ export interface Issue {
   readonly message: string;
 }
 
-/** Looks at one value and adds what is wrong with it. Absent and null values are not shown to a check. */
-export type Check = (value: unknown, path: Path, issues: Issue[]) => void;
+/**
+ * What is wrong with one value, each place from the value on; undefined when nothing is. Absent and null values are not
+ * shown to a check. Whoever calls a check puts the place of the value before ({@link below}): a value that is right, as
+ * nearly all are, costs no allocation.
+ */
+export type Check = (value: unknown) => Issue[] | undefined;
+
+const NO_ISSUES: readonly Issue[] = [];
 
 /** `["spec", "ingress", 0, "action"]` as `spec.ingress[0].action`. */
 export function formatPath(path: Path): string {
@@ -21,97 +27,99 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** Runs a check from `path` on. */
-export function issuesOf(check: Check, value: unknown, path: Path): readonly Issue[] {
-  const issues: Issue[] = [];
-  check(value, path, issues);
-  return issues;
+/** Runs a check; `path` is where the value stands. */
+export function issuesOf(check: Check, value: unknown, path: Path = []): readonly Issue[] {
+  const issues = check(value);
+  if (issues === undefined) return NO_ISSUES;
+  return path.length === 0 ? issues : issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
 }
 
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? typeof value;
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+/** The value itself is wrong, or something at `path` below it. */
+export function wrong(message: string, ...path: Path): Issue[] {
+  return [{ path, message }];
+}
+
+/** Issues of a part, as issues of the whole. */
+export function below(part: string | number, issues: Issue[] | undefined): Issue[] | undefined {
+  return issues?.map((issue) => ({ ...issue, path: [part, ...issue.path] }));
+}
+
+/** Both lists, in order; `first` may be added to. */
+export function joined(first: Issue[] | undefined, second: Issue[] | undefined): Issue[] | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  for (const issue of second) first.push(issue);
+  return first;
+}
+
+/** `Expected <expected>, found <value as JSON, shortened>`. */
+function unexpected(expected: string, found: unknown): Issue[] {
+  const text = JSON.stringify(found) ?? typeof found;
+  return wrong(`Expected ${expected}, found ${text.length > 60 ? `${text.slice(0, 57)}...` : text}`);
 }
 
 /** An object with these fields and no others: a field that we do not know could be a condition that we would miss. */
 export function object(fields: Readonly<Record<string, Check>>): Check {
-  return (value, path, issues) => {
-    if (!isObject(value)) {
-      issues.push({ path, message: `Expected an object, found ${shown(value)}` });
-      return;
-    }
-    for (const [name, found] of Object.entries(value)) {
+  const checks = new Map(Object.entries(fields));
+  return (value) => {
+    if (!isObject(value)) return unexpected("an object", value);
+    let issues: Issue[] | undefined;
+    for (const name of Object.keys(value)) {
+      const found = value[name];
       if (found === undefined || found === null) continue;
-      const check = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      if (check === undefined) issues.push({ path: [...path, name], message: "Unknown field" });
-      else check(found, [...path, name], issues);
+      const check = checks.get(name);
+      const own = check === undefined ? wrong("Unknown field") : check(found);
+      if (own !== undefined) issues = joined(issues, below(name, own));
     }
+    return issues;
   };
 }
 
 /** A list whose every entry passes `check`. A null entry is wrong. */
 export function list(check: Check): Check {
-  return (value, path, issues) => {
-    if (!Array.isArray(value)) {
-      issues.push({ path, message: `Expected a list, found ${shown(value)}` });
-      return;
+  return (value) => {
+    if (!Array.isArray(value)) return unexpected("a list", value);
+    let issues: Issue[] | undefined;
+    for (let i = 0; i < value.length; i++) {
+      const entry: unknown = value[i];
+      const own = entry === undefined || entry === null ? wrong("Empty entry") : check(entry);
+      if (own !== undefined) issues = joined(issues, below(i, own));
     }
-    for (const [i, entry] of value.entries()) {
-      if (entry === undefined || entry === null) issues.push({ path: [...path, i], message: "Empty entry" });
-      else check(entry, [...path, i], issues);
-    }
+    return issues;
   };
 }
 
 /** A string that `accepts`; `expected` completes "Expected ...". */
 export function text(accepts: (value: string) => boolean = () => true, expected = "a string"): Check {
-  return (value, path, issues) => {
-    if (typeof value !== "string" || !accepts(value))
-      issues.push({ path, message: `Expected ${expected}, found ${shown(value)}` });
-  };
+  return (value) => (typeof value === "string" && accepts(value) ? undefined : unexpected(expected, value));
 }
 
 export function oneOf(...values: readonly (string | number)[]): Check {
-  return (value, path, issues) => {
-    if (!values.includes(value as string)) {
-      issues.push({
-        path,
-        message: `Expected one of ${values.map((v) => JSON.stringify(v)).join(", ")}, found ${shown(value)}`,
-      });
-    }
-  };
+  const all = new Set<unknown>(values);
+  const expected = `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
+  return (value) => (all.has(value) ? undefined : unexpected(expected, value));
 }
 
-export const boolean: Check = (value, path, issues) => {
-  if (typeof value !== "boolean") issues.push({ path, message: `Expected true or false, found ${shown(value)}` });
-};
+export const boolean: Check = (value) => (typeof value === "boolean" ? undefined : unexpected("true or false", value));
 
 export function integer(min: number, max: number): Check {
-  return (value, path, issues) => {
-    if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
-      issues.push({ path, message: `Expected a whole number from ${min} to ${max}, found ${shown(value)}` });
-  };
+  return (value) =>
+    typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
+      ? undefined
+      : unexpected(`a whole number from ${min} to ${max}`, value);
 }
 
-export const number: Check = (value, path, issues) => {
-  if (typeof value !== "number" || !Number.isFinite(value))
-    issues.push({ path, message: `Expected a number, found ${shown(value)}` });
-};
+export const number: Check = (value) =>
+  typeof value === "number" && Number.isFinite(value) ? undefined : unexpected("a number", value);
 
-export const cidr: Check = (value, path, issues) => {
-  if (typeof value !== "string" || parseCidr(value) === undefined)
-    issues.push({ path, message: `Expected an address or CIDR, found ${shown(value)}` });
-};
+export const cidr: Check = (value) =>
+  typeof value === "string" && parseCidr(value) !== undefined ? undefined : unexpected("an address or CIDR", value);
 
-export const stringMap: Check = (value, path, issues) => {
-  if (!isObject(value)) {
-    issues.push({ path, message: `Expected an object, found ${shown(value)}` });
-    return;
-  }
-  for (const [name, found] of Object.entries(value)) {
-    if (typeof found !== "string")
-      issues.push({ path: [...path, name], message: `Expected a string, found ${shown(found)}` });
-  }
+export const stringMap: Check = (value) => {
+  if (!isObject(value)) return unexpected("an object", value);
+  let issues: Issue[] | undefined;
+  for (const name of Object.keys(value))
+    if (typeof value[name] !== "string") issues = joined(issues, below(name, unexpected("a string", value[name])));
+  return issues;
 };
 
 function some(node: SelectorNode, test: (node: SelectorNode) => boolean): boolean {
@@ -122,22 +130,24 @@ function some(node: SelectorNode, test: (node: SelectorNode) => boolean): boolea
 /** Room for the prefix that a translation puts before a label; both are of one length. */
 const MAX_AUTHORED_LABEL = MAX_LABEL_LENGTH - NAMESPACE_LABEL_PREFIX.length;
 
+function isGlobal(node: SelectorNode): boolean {
+  return node.op === Op.global;
+}
+
 function isTooLong(node: SelectorNode): boolean {
   return "label" in node && node.label.length > MAX_AUTHORED_LABEL;
 }
 
 /** A selector; `global()` has a meaning only where `allowGlobal` is set. */
 export function selector(allowGlobal = false): Check {
-  return (value, path, issues) => {
-    if (typeof value !== "string") {
-      issues.push({ path, message: `Expected a selector, found ${shown(value)}` });
-      return;
-    }
+  return (value) => {
+    if (typeof value !== "string") return unexpected("a selector", value);
     const result = tryParseSelector(value, AUTHORED_BOUNDS);
-    if (!result.ok) issues.push({ path, message: result.error.message });
-    else if (!allowGlobal && some(result.selector.root, (node) => node.op === Op.global))
-      issues.push({ path, message: "global() is allowed only in the namespaceSelector of a rule" });
-    else if (some(result.selector.root, isTooLong))
-      issues.push({ path, message: `A label name has more than ${MAX_AUTHORED_LABEL} characters` });
+    if (!result.ok) return wrong(result.error.message);
+    if (!allowGlobal && some(result.selector.root, isGlobal))
+      return wrong("global() is allowed only in the namespaceSelector of a rule");
+    return some(result.selector.root, isTooLong)
+      ? wrong(`A label name has more than ${MAX_AUTHORED_LABEL} characters`)
+      : undefined;
   };
 }

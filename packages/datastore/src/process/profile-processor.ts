@@ -21,7 +21,7 @@ export function profileProcessor(): UpdateProcessor {
       { key: { type: "Resource", kind: "Profile", namespace: "", name }, value: rules && value },
     ];
     if (value === undefined) return processed(outputs(undefined, undefined), issues);
-    const found = issuesOf(profileSpec, value.spec ?? {}, []);
+    const found = issuesOf(profileSpec, value.spec ?? {});
     if (found.length > 0) return processed(outputs(undefined, undefined), [...issues, ...specErrors(found)]);
     const spec: ProfileSpec = isObject(value.spec) ? value.spec : {};
     const rules: ProfileRules = {

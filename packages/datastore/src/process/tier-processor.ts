@@ -17,7 +17,7 @@ function processTier({ item, value, issues = [] }: ProcessorInput): Processed {
   const key: TierKey = { type: "Tier", name: item.name };
   if (value === undefined && issues.length === 0)
     return { outputs: [{ key, value: undefined }], issues, isClosedForm: false };
-  const found = issuesOf(tierSpec, value?.spec ?? {}, []);
+  const found = issuesOf(tierSpec, value?.spec ?? {});
   const spec = isObject(value?.spec) ? value.spec : {};
   const isOrderKnown = typeof spec["order"] === "number" && !found.some(({ path }) => path[0] === "order");
   const tier: Tier = {

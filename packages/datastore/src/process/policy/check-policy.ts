@@ -5,14 +5,15 @@ import {
   cidr,
   integer,
   type Issue,
+  joined,
   list,
   number,
   object,
   oneOf,
-  type Path,
   selector,
   stringMap,
   text,
+  wrong,
 } from "../check.ts";
 import { hasPorts, isNumericPort, port, protocol, readPort, readProtocol } from "./port.ts";
 
@@ -49,48 +50,52 @@ const ruleFields = object({
   metadata: object({ annotations: stringMap }),
 });
 
-function lengthOf(value: unknown): number {
-  return Array.isArray(value) ? value.length : 0;
-}
-
-function checkPorts(rule: Record<string, unknown>, path: Path, issues: Issue[]): void {
+function checkPorts(rule: Record<string, unknown>): Issue[] | undefined {
+  let issues: Issue[] | undefined;
   const protocolOf = rule["protocol"] ?? undefined;
   const read = protocolOf === undefined ? undefined : readProtocol(protocolOf);
   for (const side of ["source", "destination"]) {
     const match = rule[side];
     if (!isObject(match)) continue;
     for (const field of ["ports", "notPorts"]) {
-      if (lengthOf(match[field]) === 0) continue;
-      const at = [...path, side, field];
-      if (protocolOf === undefined) {
-        const ports = (match[field] as readonly unknown[]).map(readPort);
-        if (ports.some((found) => found !== undefined && isNumericPort(found)))
-          issues.push({ path: at, message: "Ports by number need a protocol" });
-      } else if (read !== undefined && !hasPorts(read))
-        issues.push({ path: at, message: `Protocol ${JSON.stringify(protocolOf)} has no ports` });
+      const ports = match[field];
+      if (!Array.isArray(ports) || ports.length === 0) continue;
+      if (protocolOf === undefined ? ports.some(isByNumber) : read !== undefined && !hasPorts(read)) {
+        const message =
+          protocolOf === undefined
+            ? "Ports by number need a protocol"
+            : `Protocol ${JSON.stringify(protocolOf)} has no ports`;
+        issues = joined(issues, wrong(message, side, field));
+      }
     }
     const services = match["services"];
     if (isObject(services) && (services["name"] ?? "") === "" && (services["namespace"] ?? "") !== "")
-      issues.push({ path: [...path, side, "services", "name"], message: "A service needs a name" });
+      issues = joined(issues, wrong("A service needs a name", side, "services", "name"));
   }
+  return issues;
 }
 
-function checkIcmp(rule: Record<string, unknown>, path: Path, issues: Issue[]): void {
+function isByNumber(value: unknown): boolean {
+  const read = readPort(value);
+  return read !== undefined && isNumericPort(read);
+}
+
+function checkIcmp(rule: Record<string, unknown>): Issue[] | undefined {
+  let issues: Issue[] | undefined;
   for (const field of ["icmp", "notICMP"]) {
     const match = rule[field];
     if (isObject(match) && (match["code"] ?? undefined) !== undefined && (match["type"] ?? undefined) === undefined)
-      issues.push({ path: [...path, field], message: "An ICMP code needs a type" });
+      issues = joined(issues, wrong("An ICMP code needs a type", field));
   }
+  return issues;
 }
 
 /** One rule of a Calico policy or profile. */
-const rule: Check = (value, path, issues) => {
-  ruleFields(value, path, issues);
-  if (!isObject(value)) return;
-  if ((value["action"] ?? undefined) === undefined)
-    issues.push({ path: [...path, "action"], message: "A rule needs an action" });
-  checkPorts(value, path, issues);
-  checkIcmp(value, path, issues);
+const rule: Check = (value) => {
+  let issues = ruleFields(value);
+  if (!isObject(value)) return issues;
+  if ((value["action"] ?? undefined) === undefined) issues = joined(issues, wrong("A rule needs an action", "action"));
+  return joined(joined(issues, checkPorts(value)), checkIcmp(value));
 };
 
 const types = list(oneOf("Ingress", "Egress"));

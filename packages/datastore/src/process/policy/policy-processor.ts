@@ -48,7 +48,7 @@ function processPolicy(kind: PolicyKind, { item, value, issues = [] }: Processor
     found = [...issues, ...converted.issues];
   }
   const spec = resource?.spec ?? {};
-  const own = resource === undefined ? [WHOLE] : issuesOf(POLICY_SPEC_CHECKS[SPEC_OF[kind]], spec, []);
+  const own = resource === undefined ? [WHOLE] : issuesOf(POLICY_SPEC_CHECKS[SPEC_OF[kind]], spec);
   const read = closePolicy(spec, own);
   if (POLICY_KINDS[kind].staged && read.spec.stagedAction === "Delete") return gone(key);
   const policy = convertPolicy(read, kind, item.namespace);

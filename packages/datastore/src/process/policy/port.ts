@@ -1,5 +1,5 @@
 import type { Port, Protocol } from "@bulrush/model";
-import type { Check } from "../check.ts";
+import { type Check, wrong } from "../check.ts";
 
 const NAMED = /^(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*$/i;
 
@@ -47,18 +47,12 @@ export function hasPorts(protocol: Protocol): boolean {
   return WITH_PORTS.has(protocol);
 }
 
-export const port: Check = (value, path, issues) => {
-  if (readPort(value) === undefined)
-    issues.push({
-      path,
-      message: `Expected a port, a range "low:high" or a port name, found ${JSON.stringify(value)}`,
-    });
-};
+export const port: Check = (value) =>
+  readPort(value) === undefined
+    ? wrong(`Expected a port, a range "low:high" or a port name, found ${JSON.stringify(value)}`)
+    : undefined;
 
-export const protocol: Check = (value, path, issues) => {
-  if (readProtocol(value) === undefined)
-    issues.push({
-      path,
-      message: `Expected a protocol number or TCP, UDP, ICMP, ICMPv6, SCTP or UDPLite, found ${JSON.stringify(value)}`,
-    });
-};
+export const protocol: Check = (value) =>
+  readProtocol(value) === undefined
+    ? wrong(`Expected a protocol number or TCP, UDP, ICMP, ICMPv6, SCTP or UDPLite, found ${JSON.stringify(value)}`)
+    : undefined;
