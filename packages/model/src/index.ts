@@ -32,6 +32,8 @@ export type {
   WorkloadEndpointKey,
 } from "./v1/key.ts";
 export { formatKey, parseKey, POLICY_KINDS, RESOURCE_PLURALS } from "./v1/path.ts";
+export { isWireguardKey, parseAsNumber } from "./v1/node-facts.ts";
+export { hasPorts, PROTOCOL_NUMBERS, protocolNumber } from "./v1/protocol.ts";
 export { type ReadKV, readKV } from "./v1/read-kv.ts";
 export type { HTTPMatch, Port, Protocol, Rule } from "./v1/rule.ts";
 export { sameValue } from "./v1/same-value.ts";

@@ -35,7 +35,7 @@ const bad: readonly [change: Partial<Record<keyof FlowText, unknown>>, want: Reg
   [{ to: 7 }, /^No "to" in the flow/],
   [{ to: "web" }, /^"web" \(to\) is neither namespace\/pod nor an address$/],
   [{ from: "10.0.0.256" }, /is neither/],
-  [{ protocol: "http" }, /^Unknown protocol "http"; expected tcp/],
+  [{ protocol: "http" }, /^Unknown protocol "http"; expected icmp, tcp, udp/],
   [{ protocol: 0 }, /^Unknown protocol 0/],
   [{ protocol: "256" }, /^Unknown protocol/],
   [{ protocol: undefined }, /^Unknown protocol/],

@@ -1,5 +1,6 @@
 import type { Flow, FlowEnd } from "@bulrush/calc";
 import { formatAddress, parseAddress } from "@bulrush/ip";
+import { PROTOCOL_NUMBERS, protocolNumber } from "@bulrush/model";
 import type { KnownPods } from "./known-pods.ts";
 
 /** A flow as the user writes it, on the command line or in a line of a file. Names as in the file. */
@@ -16,16 +17,9 @@ export interface FlowText {
 
 export type ParsedFlow = { readonly flow: Flow } | { readonly problem: string };
 
-const PROTOCOLS: ReadonlySet<string> = new Set(["tcp", "udp", "sctp", "icmp", "icmpv6", "udplite"]);
+/** What a packet of these carries ports in; a rule may ask only for those of the first three. */
 const WITH_PORTS: ReadonlySet<string> = new Set(["tcp", "udp", "sctp", "udplite"]);
-const NUMBER_OF: ReadonlyMap<number, string> = new Map([
-  [1, "icmp"],
-  [6, "tcp"],
-  [17, "udp"],
-  [58, "icmpv6"],
-  [132, "sctp"],
-  [136, "udplite"],
-]);
+const NAME_OF: ReadonlyMap<number, string> = new Map([...PROTOCOL_NUMBERS].map(([name, number]) => [number, name]));
 
 /** Checks a flow; never throws. */
 export function parseFlow(text: FlowText, pods: KnownPods): ParsedFlow {
@@ -36,7 +30,7 @@ export function parseFlow(text: FlowText, pods: KnownPods): ParsedFlow {
   const protocol = parseProtocol(text.protocol);
   if (protocol === undefined)
     return {
-      problem: `Unknown protocol ${JSON.stringify(text.protocol)}; expected ${[...PROTOCOLS].join(", ")} or a number`,
+      problem: `Unknown protocol ${JSON.stringify(text.protocol)}; expected ${[...PROTOCOL_NUMBERS.keys()].join(", ")} or a number`,
     };
   const numbers: Record<string, number> = {};
   for (const [name, value, max] of [
@@ -53,7 +47,7 @@ export function parseFlow(text: FlowText, pods: KnownPods): ParsedFlow {
     numbers[name] = number;
   }
   const { port, sourcePort, icmpType, icmpCode } = numbers;
-  const name = typeof protocol === "number" ? NUMBER_OF.get(protocol) : protocol;
+  const name = typeof protocol === "number" ? NAME_OF.get(protocol) : protocol;
   if (name !== undefined && WITH_PORTS.has(name) && port === undefined)
     return { problem: `A flow of protocol ${name} needs a port` };
   const ipVersion = parseIpVersion(text.ipVersion);
@@ -90,9 +84,9 @@ function parseProtocol(value: unknown): string | number | undefined {
       : typeof value === "string" && /^\d{1,3}$/.test(value)
         ? Number(value)
         : undefined;
-  if (number !== undefined) return Number.isInteger(number) && number >= 1 && number <= 255 ? number : undefined;
+  if (number !== undefined) return protocolNumber(number);
   const name = typeof value === "string" ? value.toLowerCase() : "";
-  return PROTOCOLS.has(name) ? name : undefined;
+  return PROTOCOL_NUMBERS.has(name) ? name : undefined;
 }
 
 function parseIpVersion(value: unknown): 4 | 6 | undefined | "bad" {

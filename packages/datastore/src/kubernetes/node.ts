@@ -2,20 +2,19 @@ import { containsAddress, formatAddress, parseAddress, parseCidr } from "@bulrus
 import {
   CALICO_V3,
   isObject,
+  isWireguardKey,
   type KubernetesNodeResource,
   type NodeAddressSpec,
   type NodeBgpSpec,
   type NodeResource,
   type NodeSpec,
+  parseAsNumber,
 } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { warningAt } from "../process/issue.ts";
 import type { Converted } from "./network-policy.ts";
 
 const PREFIX = "projectcalico.org/";
-
-/** A Curve25519 public key in base64: 32 bytes. */
-export const WIREGUARD_KEY: RegExp = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 
 export interface NodeConversionOptions {
   /** Tunnel addresses come from the node's pod CIDR where no annotation names one. */
@@ -86,7 +85,7 @@ type Read = (text: string) => string | undefined;
 
 const anyText: Read = (text) => text;
 
-const wireguardKey: Read = (text) => (WIREGUARD_KEY.test(text) ? text : undefined);
+const wireguardKey: Read = (text) => (isWireguardKey(text) ? text : undefined);
 
 /** A CIDR or address of a family, as given: the length says how big the host's network is. */
 function familyCidr(family: 4 | 6): Read {
@@ -100,14 +99,7 @@ function familyAddress(family: 4 | 6): Read {
   };
 }
 
-/** RFC 5396: `n` or `n.n`. */
-const asNumber: Read = (text) => {
-  const match = /^(\d{1,10})(?:\.(\d{1,5}))?$/.exec(text);
-  if (match === null) return undefined;
-  const [high, low] = [Number(match[1]), match[2] === undefined ? undefined : Number(match[2])];
-  if (low === undefined) return high <= 0xffffffff ? String(high) : undefined;
-  return high <= 0xffff && low <= 0xffff ? String(high * 0x10000 + low) : undefined;
-};
+const asNumber: Read = (text) => parseAsNumber(text)?.toString();
 
 function annotationReader(annotations: Readonly<Record<string, string>>, issues: ItemIssue[]) {
   return (name: string, read: Read): string | undefined => {

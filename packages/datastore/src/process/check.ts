@@ -1,6 +1,6 @@
 import { parseCidr } from "@bulrush/ip";
 import { isObject, NAMESPACE_LABEL_PREFIX } from "@bulrush/model";
-import { AUTHORED_BOUNDS, MAX_LABEL_LENGTH, Op, type SelectorNode, tryParseSelector } from "@bulrush/selector";
+import { AUTHORED_BOUNDS, MAX_LABEL_LENGTH, Op, type SelectorNode, readSelector } from "@bulrush/selector";
 
 /** A place in a resource: names and indexes. */
 export type Path = readonly (string | number)[];
@@ -142,7 +142,7 @@ function isTooLong(node: SelectorNode): boolean {
 export function selector(allowGlobal = false): Check {
   return (value) => {
     if (typeof value !== "string") return unexpected("a selector", value);
-    const result = tryParseSelector(value, AUTHORED_BOUNDS);
+    const result = readSelector(value, AUTHORED_BOUNDS);
     if (!result.ok) return wrong(result.error.message);
     if (!allowGlobal && some(result.selector.root, isGlobal))
       return wrong("global() is allowed only in the namespaceSelector of a rule");

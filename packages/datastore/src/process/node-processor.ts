@@ -1,7 +1,6 @@
 import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
-import { type Block, isObject, type JsonObject, type Resource, type Wireguard } from "@bulrush/model";
+import { type Block, isObject, isWireguardKey, type JsonObject, type Resource, type Wireguard } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
-import { WIREGUARD_KEY } from "../kubernetes/node.ts";
 import { errorAt, warningAt } from "./issue.ts";
 import { processed, type ProcessedKV, type UpdateProcessor } from "./processor.ts";
 
@@ -82,7 +81,7 @@ function wireguardOf(node: Resource | undefined, issues: ItemIssue[]): Wireguard
     else if (raw !== undefined && raw !== null && raw !== "")
       issues.push(errorAt(field, `Not usable: ${JSON.stringify(raw)}; left out`));
   };
-  const key: Reader = (value) => (typeof value === "string" && WIREGUARD_KEY.test(value) ? value : undefined);
+  const key: Reader = (value) => (isWireguardKey(value) ? value : undefined);
   const { interfaceIPv4Address: v4, interfaceIPv6Address: v6 } = spec;
   const { wireguardPublicKey: key4, wireguardPublicKeyV6: key6 } = status;
   take("interfaceIPv4Addr", "spec.wireguard.interfaceIPv4Address", address(v4), v4);

@@ -1,5 +1,6 @@
 import { containsCidr, parseCidr } from "@bulrush/ip";
 import { isObject } from "../v3/json-object.ts";
+import { isWireguardKey } from "../v1/node-facts.ts";
 import { isAbsent, readBoolean, readList, readString, readWord } from "./field.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
 import { addressProblem, maskedNetProblem, readNet } from "./net.ts";
@@ -52,9 +53,7 @@ export function checkBlock(issues: IssueList, value: unknown): void {
 
 /** A WireGuard public key: 32 bytes in base64 (44 characters). */
 export function wireguardKeyProblem(value: unknown): string | undefined {
-  return typeof value === "string" && /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(value)
-    ? undefined
-    : expectedBut("a WireGuard public key in base64", value);
+  return isWireguardKey(value) ? undefined : expectedBut("a WireGuard public key in base64", value);
 }
 
 export function checkWireguard(issues: IssueList, value: unknown): void {

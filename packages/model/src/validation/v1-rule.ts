@@ -3,7 +3,8 @@ import { isAbsent } from "./field.ts";
 import { expectedBut } from "./issue.ts";
 import { netProblem } from "./net.ts";
 import { readPort } from "./port.ts";
-import { hasPorts, protocolProblem } from "./protocol.ts";
+import { hasPorts } from "../v1/protocol.ts";
+import { protocolProblem } from "./protocol-problem.ts";
 import { selectorProblem } from "./selector-text.ts";
 
 /** An issue of a rule, and the fields that cannot be trusted because of it. */

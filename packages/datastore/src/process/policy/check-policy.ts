@@ -1,4 +1,4 @@
-import { isObject } from "@bulrush/model";
+import { hasPorts, isObject } from "@bulrush/model";
 import {
   boolean,
   type Check,
@@ -15,7 +15,7 @@ import {
   text,
   wrong,
 } from "../check.ts";
-import { hasPorts, isNumericPort, port, protocol, readPort, readProtocol } from "./port.ts";
+import { isNumericPort, port, protocol, readPort, readProtocol } from "./port.ts";
 
 const DNS_NAME = /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/;
 const dnsName = text(

@@ -1,4 +1,4 @@
-import type { Port, Protocol } from "@bulrush/model";
+import { type Port, type Protocol, PROTOCOL_NUMBERS } from "@bulrush/model";
 import { type Check, wrong } from "../check.ts";
 
 const NAMED = /^(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*$/i;
@@ -29,22 +29,13 @@ export function isNumericPort(port: Port): boolean {
   return typeof port === "number" || port.includes(":");
 }
 
-const NAMES: ReadonlySet<string> = new Set(["tcp", "udp", "icmp", "icmpv6", "sctp", "udplite"]);
-
 /** A protocol as it is written in v3 (a name in any case, a number) in v1 form, or undefined if it is none. */
 export function readProtocol(value: unknown): Protocol | undefined {
   const number = typeof value === "string" && /^\d{1,3}$/.test(value) ? Number(value) : value;
   if (typeof number === "number") return Number.isInteger(number) && number >= 1 && number <= 255 ? number : undefined;
   if (typeof number !== "string") return undefined;
   const name = number.toLowerCase();
-  return NAMES.has(name) ? name : undefined;
-}
-
-const WITH_PORTS: ReadonlySet<Protocol> = new Set<Protocol>(["tcp", "udp", "sctp", 6, 17, 132]);
-
-/** True for TCP, UDP and SCTP. */
-export function hasPorts(protocol: Protocol): boolean {
-  return WITH_PORTS.has(protocol);
+  return PROTOCOL_NUMBERS.has(name) ? name : undefined;
 }
 
 export const port: Check = (value) =>

@@ -1,3 +1,4 @@
+import { RecentCache } from "@bulrush/base";
 import {
   type EntityRule,
   NAMESPACE_LABEL,
@@ -12,8 +13,8 @@ import {
   mapSelector,
   notNode,
   Op,
-  parseSelector,
   prefixLabels,
+  readSelector,
   Selector,
   type SelectorNode,
 } from "@bulrush/selector";
@@ -23,9 +24,11 @@ function replaceConstants(selector: Selector, all: SelectorNode, global?: Select
   return mapSelector(selector, (node) => (node.op === Op.all ? all : node.op === Op.global ? (global ?? node) : node));
 }
 
-/** Canonical text of a selector over profile labels. */
+/** A selector over the labels that an endpoint has from a profile. Throws on text that cannot be read. */
 function profileSelector(text: string, prefix: string): Selector {
-  return prefixLabels(parseSelector(text), prefix);
+  const result = readSelector(text);
+  if (!result.ok) throw result.error;
+  return prefixLabels(result.selector, prefix);
 }
 
 function isBlank(text: string | undefined | null): boolean {
@@ -65,10 +68,23 @@ export function appliesToSelector(spec: AppliesTo, namespace: string): string {
   return text;
 }
 
+/** Longer texts are read each time, so that what is remembered stays small. */
+const MAX_REMEMBERED_LENGTH = 512;
+
+const IN_NAMESPACE = hasLabel(NAMESPACE_LABEL);
+const IN_NO_NAMESPACE = notNode(IN_NAMESPACE);
+
+/** Many policies let in the same few namespaces. */
+const namespaceSelectors = new RecentCache<string>(1024);
+
 /** A namespace selector of a rule, over the labels that the graph knows. */
 function ruleNamespaceSelector(text: string): string {
-  const inNamespace = hasLabel(NAMESPACE_LABEL);
-  return replaceConstants(profileSelector(text, NAMESPACE_LABEL_PREFIX), inNamespace, notNode(inNamespace)).text;
+  const known = namespaceSelectors.get(text);
+  if (known !== undefined) return known;
+  const selector = profileSelector(text, NAMESPACE_LABEL_PREFIX);
+  const translated = replaceConstants(selector, IN_NAMESPACE, IN_NO_NAMESPACE).text;
+  if (text.length <= MAX_REMEMBERED_LENGTH) namespaceSelectors.set(text, translated);
+  return translated;
 }
 
 /** The service accounts of one side of a rule; "" for no condition. */

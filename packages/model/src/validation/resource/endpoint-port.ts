@@ -1,7 +1,7 @@
 import { isAbsent, readInteger, readList, readObject } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { portNameProblem } from "../name.ts";
-import { hasPorts } from "../protocol.ts";
+import { hasPorts } from "../../v1/protocol.ts";
 
 const FIELDS: Readonly<Record<"host" | "workload", ReadonlySet<string>>> = {
   host: new Set(["name", "protocol", "port"]),

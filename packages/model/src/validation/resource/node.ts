@@ -1,18 +1,14 @@
 import type { Family } from "@bulrush/ip";
 import { isObject } from "../../v3/json-object.ts";
+import { parseAsNumber } from "../../v1/node-facts.ts";
 import { type Fields, isAbsent, readList, readObject } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { addressProblem, netProblem } from "../net.ts";
 import { wireguardKeyProblem } from "../v1-address-plan.ts";
 
-/** A number from 1 to 4294967295, also as `high.low` (RFC 5396). */
+/** A number from 1 to 4294967295, also as `high.low`. */
 export function asNumberProblem(value: unknown): string | undefined {
-  const text = typeof value === "number" ? String(value) : typeof value === "string" ? value : "";
-  const dotted = /^([0-9]{1,5})\.([0-9]{1,5})$/.exec(text);
-  let number = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0;
-  if (dotted !== null && Number(dotted[1]) <= 65_535 && Number(dotted[2]) <= 65_535)
-    number = Number(dotted[1]) * 65_536 + Number(dotted[2]);
-  return number >= 1 && number <= 0xffff_ffff ? undefined : expectedBut("an AS number", value);
+  return parseAsNumber(value) === undefined ? expectedBut("an AS number", value) : undefined;
 }
 
 function checkField(

@@ -5,7 +5,8 @@ import { expectedBut, type IssueList } from "../issue.ts";
 import { dnsLabelProblem, dnsSubdomainProblem, serviceNameProblem } from "../name.ts";
 import { maskedNetProblem, readNet } from "../net.ts";
 import { readPort } from "../port.ts";
-import { hasPorts, protocolNumber, protocolProblem } from "../protocol.ts";
+import { hasPorts, protocolNumber } from "../../v1/protocol.ts";
+import { protocolProblem } from "../protocol-problem.ts";
 import { checkAnnotations } from "./metadata.ts";
 import { checkRuleNamespaceSelector, checkSelector } from "./selector.ts";
 

@@ -1,4 +1,4 @@
-import { AUTHORED_BOUNDS, Op, type Selector, type SelectorNode, tryParseSelector } from "@bulrush/selector";
+import { AUTHORED_BOUNDS, Op, type Selector, type SelectorNode, readSelector } from "@bulrush/selector";
 import { isAbsent } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 
@@ -21,7 +21,7 @@ function read(issues: IssueList, path: string, value: unknown): Selector | undef
     issues.add(path, expectedBut("a selector", value));
     return undefined;
   }
-  const result = tryParseSelector(value, AUTHORED_BOUNDS);
+  const result = readSelector(value, AUTHORED_BOUNDS);
   if (result.ok) return result.selector;
   issues.add(path, result.error.message);
   return undefined;

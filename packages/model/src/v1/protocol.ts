@@ -1,7 +1,5 @@
-import { expectedBut } from "./issue.ts";
-
 /** Protocol numbers (IANA) of the names that rules may use. */
-const PROTOCOL_NUMBERS: ReadonlyMap<string, number> = new Map([
+export const PROTOCOL_NUMBERS: ReadonlyMap<string, number> = new Map([
   ["icmp", 1],
   ["tcp", 6],
   ["udp", 17],
@@ -10,18 +8,13 @@ const PROTOCOL_NUMBERS: ReadonlyMap<string, number> = new Map([
   ["udplite", 136],
 ]);
 
+/** TCP, UDP and SCTP: what rules may have ports for. */
 const WITH_PORTS: ReadonlySet<number> = new Set([6, 17, 132]);
 
 /** The number of a protocol given by number or lower-case name; undefined for what is neither. */
 export function protocolNumber(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isInteger(value) && value >= 1 && value <= 255 ? value : undefined;
   return typeof value === "string" ? PROTOCOL_NUMBERS.get(value) : undefined;
-}
-
-export function protocolProblem(value: unknown): string | undefined {
-  return protocolNumber(value) === undefined
-    ? expectedBut(`a protocol number from 1 to 255 or one of ${[...PROTOCOL_NUMBERS.keys()].join(", ")}`, value)
-    : undefined;
 }
 
 /** True for TCP, UDP and SCTP, by name or number. */
