@@ -1,0 +1,40 @@
+import { integer, integerOrText, type IntegerShape, object, oneOf, type Shape, text, type TextShape } from "./shape.ts";
+
+/** A selector expression. Whether it can be parsed is beyond a schema: validation and the syncer say so. */
+export function selector(about?: string): TextShape {
+  return text(about === undefined ? {} : { about });
+}
+
+/** A network or an address, of either family. */
+export const net: TextShape = text({ formats: ["cidr", "ipv4", "ipv6"] });
+
+/** An address of either family. */
+export const address: TextShape = text({ formats: ["ipv4", "ipv6"] });
+
+/** A number, a range `low:high`, or a name. */
+export const port: Shape = integerOrText({
+  pattern: "^([0-9]{1,5}(:[0-9]{1,5})?|[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)$",
+});
+
+/** The number of a port that something listens on. */
+export const portNumber: IntegerShape = integer(1, 65_535);
+
+/** A number from 1 to 255, or a name in any case. */
+export const protocol: Shape = integerOrText({
+  pattern:
+    "^([0-9]{1,3}|[Tt][Cc][Pp]|[Uu][Dd][Pp]|[Ii][Cc][Mm][Pp]|[Ii][Cc][Mm][Pp][Vv]6|[Ss][Cc][Tt][Pp]|[Uu][Dd][Pp][Ll][Ii][Tt][Ee])$",
+});
+
+/** `64512`, "64512" or "0.64512" (RFC 5396). */
+export const asNumber: Shape = integerOrText({ pattern: "^[0-9]{0,10}(\\.[0-9]{1,5})?$" });
+
+/** As `1m30s`. */
+export const duration: TextShape = text({ pattern: "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h)|0)*$" });
+
+/** Where the password of a BGP session is kept. */
+export const password: Shape = object({
+  secretKeyRef: object({ name: text(), key: text(), optional: { type: "boolean" } }, { required: ["key"] }),
+});
+
+/** On or off, as upstream writes it. */
+export const switched: TextShape = oneOf(["Enabled", "Disabled"]);
