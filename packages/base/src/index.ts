@@ -7,6 +7,7 @@ export { compareStrings } from "./compare.ts";
 export { parseDurationNs } from "./duration.ts";
 export { ManualClock } from "./manual-clock.ts";
 export { nearestName } from "./nearest-name.ts";
+export { RecentCache } from "./recent-cache.ts";
 export { type Random, seededRandom } from "./seeded-random.ts";
 export { sha1 } from "./sha1.ts";
 export { base64Url, sha224 } from "./sha224.ts";

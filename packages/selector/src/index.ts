@@ -22,6 +22,7 @@ export {
   type ValueOp,
 } from "./node.ts";
 export { AUTHORED_BOUNDS, DEFAULT_BOUNDS, type SelectorBounds } from "./parser.ts";
+export { readSelector } from "./read-selector.ts";
 export type { LabelRestriction, LabelRestrictions } from "./restrictions.ts";
 export {
   mapSelector,
