@@ -1,3 +1,4 @@
+export { CONNTRACK_TIMERS, FELIX_FIELDS, type FelixField, type FelixForm } from "./schema/felix-fields.ts";
 export { closedPolicyForm, closedTierForm } from "./validation/closed-form.ts";
 export type { Issue } from "./validation/issue.ts";
 export { validateResource } from "./validation/validate-resource.ts";

@@ -1,15 +1,16 @@
-import { isObject, type Key, type ResourceKind, type Value } from "@bulrush/model";
+import { FELIX_FIELDS, isObject, type Key, type ResourceKind, type Value } from "@bulrush/model";
 import type { ItemIssue } from "../../driver/item-issue.ts";
 import { errorAt } from "../issue.ts";
 import { processed, type ProcessedKV, type ProcessorInput, type UpdateProcessor } from "../processor.ts";
-import { parameterName } from "./field-name.ts";
+import { capitalise, parameterName } from "./field-name.ts";
 import { fieldText } from "./field-value.ts";
 
 const ANNOTATION_PREFIX = "config.projectcalico.org/";
+const PARAMETER_NAME = /^[A-Za-z0-9_.-]+$/;
 
 interface ConfigKind {
-  /** Fields that make no parameter. */
-  readonly skip: ReadonlySet<string>;
+  /** The parameter of a field; undefined for one that makes none. */
+  readonly parameterOf: (field: string) => string | undefined;
   /** Annotations override fields and add parameters. */
   readonly readsAnnotations: boolean;
   /** What becomes of a resource that is neither `default` nor `node.<host>`. */
@@ -20,13 +21,17 @@ interface ConfigKind {
 
 /** FelixConfiguration: `default` gives global parameters, `node.<host>` those of a host, others travel as they are. */
 export function felixConfigurationProcessor(): UpdateProcessor {
-  return configProcessor({ skip: new Set(["nodeSelector"]), readsAnnotations: true, rest: "FelixConfiguration" });
+  return configProcessor({
+    parameterOf: (field) => (FELIX_FIELDS.get(field)?.form === "placement" ? undefined : parameterName(field)),
+    readsAnnotations: true,
+    rest: "FelixConfiguration",
+  });
 }
 
 /** ClusterInformation: four parameters and the flag that says whether the datastore is open for use. */
 export function clusterInformationProcessor(): UpdateProcessor {
   return configProcessor({
-    skip: new Set(),
+    parameterOf: (field) => (field === "clusterGUID" ? "ClusterGUID" : capitalise(field)),
     readsAnnotations: false,
     rest: undefined,
     special: (field, value, host) => {
@@ -48,6 +53,7 @@ function configProcessor(kind: ConfigKind): UpdateProcessor {
     process(input) {
       const { item, value, issues = [] } = input;
       const host = item.name.startsWith("node.") ? item.name.slice("node.".length) : undefined;
+      if (host === "") return processed([], [...issues, errorAt("metadata.name", "Expected the name of a node")]);
       if (item.name !== "default" && host === undefined) {
         if (kind.rest === undefined) return processed([], issues);
         const key: Key = { type: "Resource", kind: kind.rest, namespace: "", name: item.name };
@@ -77,26 +83,24 @@ function fieldsOf(
     out.set(name, { key, value: text });
   };
   for (const [field, raw] of Object.entries(isObject(value?.spec) ? value.spec : {})) {
-    if (kind.skip.has(field)) continue;
     const special = kind.special?.(field, raw, host);
     if (special === "none") continue;
     if (special !== undefined) {
       out.set(field, special);
       continue;
     }
-    const name = fieldName(kind, field);
+    const name = kind.parameterOf(field);
+    if (name === undefined) continue;
     const text = fieldText(field, raw);
     if (text === undefined) issues.push(errorAt(`spec.${field}`, `Not usable: ${JSON.stringify(raw).slice(0, 60)}`));
     set(name, text ?? undefined);
   }
   if (!kind.readsAnnotations) return out;
   for (const [annotation, text] of Object.entries(value?.metadata.annotations ?? {})) {
-    if (annotation.startsWith(ANNOTATION_PREFIX) && text !== "") set(annotation.slice(ANNOTATION_PREFIX.length), text);
+    if (!annotation.startsWith(ANNOTATION_PREFIX) || text === "") continue;
+    const name = annotation.slice(ANNOTATION_PREFIX.length);
+    if (PARAMETER_NAME.test(name)) set(name, text);
+    else issues.push(errorAt(`metadata.annotations.${annotation}`, "Not the name of a parameter"));
   }
   return out;
-}
-
-function fieldName(kind: ConfigKind, field: string): string {
-  if (kind.readsAnnotations) return parameterName(field);
-  return field === "clusterGUID" ? "ClusterGUID" : field.slice(0, 1).toUpperCase() + field.slice(1);
 }

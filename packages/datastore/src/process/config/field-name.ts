@@ -1,44 +1,11 @@
-/** First words of fields that the field's own language writes in capitals. */
-const CAPITALS: Readonly<Record<string, string>> = {
-  aws: "AWS",
-  bpf: "BPF",
-  icmp: "ICMP",
-  ip: "IP",
-  ipip: "IPIP",
-  ipv: "IPv",
-  mtu: "MTU",
-  nat: "NAT",
-  nftables: "NFTables",
-  tcp: "TCP",
-  udp: "UDP",
-  vxlan: "VXLAN",
-  xdp: "XDP",
-};
+import { FELIX_FIELDS } from "@bulrush/model";
 
-/** Parameters whose name differs from their field. */
-const RENAMED: Readonly<Record<string, string>> = {
-  externalNodesList: "ExternalNodesCIDRList",
-  ipv6Support: "Ipv6Support",
-  ipipEnabled: "IpInIpEnabled",
-  ipipMTU: "IpInIpMtu",
-  iptablesPostWriteCheckInterval: "IptablesPostWriteCheckIntervalSecs",
-  iptablesLockProbeInterval: "IptablesLockProbeIntervalMillis",
-  netlinkTimeout: "NetlinkTimeoutSecs",
-  reportingInterval: "ReportingIntervalSecs",
-  reportingTTL: "ReportingTTLSecs",
-  endpointReportingDelay: "EndpointReportingDelaySecs",
-  usageReportingInitialDelay: "UsageReportingInitialDelaySecs",
-  usageReportingInterval: "UsageReportingIntervalSecs",
-};
-
-/** `bpfConntrackMode` as `BPFConntrackMode`. */
+/** The field with a capital at its beginning: how a parameter is named of whose field nothing more is known. */
 export function capitalise(field: string): string {
-  const word = /^[a-z]+/.exec(field)?.[0] ?? "";
-  const known = CAPITALS[word];
-  return known === undefined ? field.slice(0, 1).toUpperCase() + field.slice(1) : known + field.slice(word.length);
+  return field.slice(0, 1).toUpperCase() + field.slice(1);
 }
 
 /** The name of the parameter that a field of FelixConfiguration sets. */
 export function parameterName(field: string): string {
-  return Object.hasOwn(RENAMED, field) ? (RENAMED[field] as string) : capitalise(field);
+  return FELIX_FIELDS.get(field)?.parameter ?? capitalise(field);
 }

@@ -1,7 +1,7 @@
 import { parseDurationNs } from "@bulrush/base";
 import { canonicalCidr } from "@bulrush/ip";
-import { isObject } from "@bulrush/model";
-import { capitalise, parameterName } from "./field-name.ts";
+import { CONNTRACK_TIMERS, FELIX_FIELDS, type FelixForm, isObject } from "@bulrush/model";
+import { capitalise } from "./field-name.ts";
 
 /** Text of a parameter; null: unset; undefined: the field cannot be read. */
 export type FieldText = string | null | undefined;
@@ -44,40 +44,28 @@ const healthTimeoutOverrides: Format = (value) => {
   return items.every((item) => item !== undefined) ? items.join(",") || null : undefined;
 };
 
-const fieldList: Format = (value) =>
-  isObject(value)
-    ? Object.entries(value)
-        .filter(([, entry]) => entry !== null && entry !== undefined)
-        .map(([name, entry]) => `${capitalise(name)}=${String(entry)}`)
-        .join(",") || null
-    : undefined;
-
-const SPECIAL: Readonly<Record<string, Format>> = {
-  failsafeInboundHostPorts: failsafePorts,
-  failsafeOutboundHostPorts: failsafePorts,
-  routeTableRange,
-  routeTableRanges,
-  healthTimeoutOverrides,
-  bpfConntrackTimeouts: fieldList,
+const conntrackTimeouts: Format = (value) => {
+  if (!isObject(value)) return undefined;
+  const items = Object.entries(value).flatMap(([timer, timeout]) => {
+    if (timeout === null || timeout === undefined || timeout === "") return [];
+    return [typeof timeout === "string" ? `${CONNTRACK_TIMERS.get(timer) ?? capitalise(timer)}=${timeout}` : undefined];
+  });
+  return items.every((item) => item !== undefined) ? items.join(",") || null : undefined;
 };
 
-/** Fields of this form hold durations; all other strings are taken as they are. */
-const DURATION_FIELD = /(?:Interval|Timeout|TTL|Delay|KeepAlive|Period|After|Time)$/;
-
-function durationText(field: string, text: string): string {
-  const ns = DURATION_FIELD.test(field) ? parseDurationNs(text) : undefined;
-  if (ns === undefined) return text;
-  return String(parameterName(field).endsWith("Millis") ? ns / 1e6 : ns / 1e9);
+/** A duration as a number of units of `unitNs`. */
+function durationIn(unitNs: number): Format {
+  return (value) => {
+    if (value === "") return null;
+    const ns = typeof value === "string" ? parseDurationNs(value) : undefined;
+    return ns === undefined ? undefined : String(ns / unitNs);
+  };
 }
 
-/** The text that a field of a configuration resource gives its parameter. */
-export function fieldText(field: string, value: unknown): FieldText {
-  if (value === null || value === undefined) return null;
-  const special = Object.hasOwn(SPECIAL, field) ? SPECIAL[field] : undefined;
-  if (special !== undefined) return special(value);
+const plain: Format = (value) => {
   switch (typeof value) {
     case "string":
-      return value === "" ? null : durationText(field, value);
+      return value === "" ? null : value;
     case "boolean":
     case "number":
       return String(value);
@@ -91,4 +79,22 @@ export function fieldText(field: string, value: unknown): FieldText {
   // Sorted, so that equal maps give equal text.
   const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return pairs.map(([name, entry]) => `${name}=${String(entry)},`).join("") || null;
+};
+
+/** Forms with a text of their own; all others are printed plainly. */
+const FORMS: Readonly<Partial<Record<FelixForm, Format>>> = {
+  duration: durationIn(1e9),
+  "duration-ms": durationIn(1e6),
+  "failsafe-ports": failsafePorts,
+  "table-range": routeTableRange,
+  "table-ranges": routeTableRanges,
+  "health-timeouts": healthTimeoutOverrides,
+  "conntrack-timeouts": conntrackTimeouts,
+};
+
+/** The text that a field of a configuration resource gives its parameter; a field that is not known, plainly. */
+export function fieldText(field: string, value: unknown): FieldText {
+  if (value === null || value === undefined) return null;
+  const form = FELIX_FIELDS.get(field)?.form;
+  return ((form === undefined ? undefined : FORMS[form]) ?? plain)(value);
 }
