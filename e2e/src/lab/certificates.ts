@@ -16,7 +16,10 @@ export interface Identity {
 
 export interface IdentityOptions {
   readonly commonName: string;
+  readonly organization?: string;
   readonly uriSan?: string;
+  readonly ipSans?: readonly string[];
+  readonly dnsSans?: readonly string[];
   readonly notAfter?: Date;
 }
 
@@ -51,9 +54,13 @@ export class CertificateAuthority {
 
   async issue(options: IdentityOptions): Promise<Identity> {
     const keys = await newKeys();
-    const names: x509.JsonGeneralNames = options.uriSan === undefined ? [] : [{ type: "url", value: options.uriSan }];
+    const names: x509.JsonGeneralNames = [
+      ...(options.uriSan === undefined ? [] : [{ type: "url" as const, value: options.uriSan }]),
+      ...(options.ipSans ?? []).map((value) => ({ type: "ip" as const, value })),
+      ...(options.dnsSans ?? []).map((value) => ({ type: "dns" as const, value })),
+    ];
     const certificate = await x509.X509CertificateGenerator.create({
-      subject: `CN=${options.commonName}`,
+      subject: `${options.organization === undefined ? "" : `O=${options.organization}, `}CN=${options.commonName}`,
       issuer: this.#certificate.subject,
       serialNumber: (++this.#serial).toString(16).padStart(2, "0"),
       publicKey: keys.publicKey,
