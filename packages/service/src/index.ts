@@ -16,6 +16,8 @@ export {
   type ParseResult,
 } from "./config/parameter.ts";
 export { type ReferenceOptions, renderReference } from "./config/reference.ts";
+export { settle, type SettleOptions, type TriedSettings } from "./config/settle.ts";
+export { readSettingsFile, type SettingsFile } from "./config/settings-file.ts";
 export {
   authority,
   bool,
@@ -60,6 +62,8 @@ export {
   silentLogger,
 } from "./log/create-logger.ts";
 export { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from "./log/logger.ts";
+export { type LogSettings, openLog } from "./log/open-log.ts";
+export { LOG_SEVERITIES, logLevelOf, type LogSeverity } from "./log/severity.ts";
 export { memoryLogger, type LogRecord, type MemoryLogger } from "./log/memory-logger.ts";
 export { switchableLogger, type SwitchableLogger } from "./log/switchable-logger.ts";
 export type {
@@ -77,3 +81,4 @@ export type {
 export { type MetricsServerOptions, serveMetrics } from "./metrics/metrics-server.ts";
 export { type ProcessMetricsOptions, registerProcessMetrics } from "./metrics/process-metrics.ts";
 export { createMetrics } from "./metrics/prometheus.ts";
+export { type MetricsSettings, type StartedMetrics, startMetrics } from "./metrics/start-metrics.ts";

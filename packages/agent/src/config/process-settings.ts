@@ -3,12 +3,14 @@ import {
   authority,
   bool,
   CLIENT_AUTH_MODES,
-  type ClientAuthMode,
   type ConfigTable,
   defineConfig,
   endpointList,
   file,
   host,
+  LOG_SEVERITIES,
+  type LogSettings,
+  type MetricsSettings,
   oneOf,
   port,
   seconds,
@@ -16,12 +18,8 @@ import {
   textMap,
 } from "@bulrush/service";
 
-const LOG_SEVERITIES = ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const;
-/** Empty: that output is off. */
-export type LogSeverity = (typeof LOG_SEVERITIES)[number] | "";
-
 /** What the agent's process itself does: identity, sources, log, health, metrics. Times in seconds, as upstream. */
-export interface ProcessSettings {
+export interface ProcessSettings extends LogSettings, MetricsSettings {
   readonly FelixHostname: string;
   readonly DatastoreType: "kubernetes" | "etcdv3" | "file" | "";
   readonly EtcdAddr: string;
@@ -40,24 +38,11 @@ export interface ProcessSettings {
   readonly TyphaCAFile: string;
   readonly TyphaCN: string;
   readonly TyphaURISAN: string;
-  readonly LogFilePath: string;
-  readonly LogSeverityFile: LogSeverity;
-  readonly LogSeverityScreen: LogSeverity;
-  readonly DebugDisableLogDropping: boolean;
   readonly HealthEnabled: boolean;
   readonly HealthHost: string;
   readonly HealthPort: number;
   readonly HealthTimeoutOverrides: ReadonlyMap<string, string>;
   readonly DataplaneWatchdogTimeout: number;
-  readonly PrometheusMetricsEnabled: boolean;
-  readonly PrometheusMetricsHost: string;
-  readonly PrometheusMetricsPort: number;
-  readonly PrometheusMetricsCertFile: string;
-  readonly PrometheusMetricsKeyFile: string;
-  readonly PrometheusMetricsCAFile: string;
-  readonly PrometheusMetricsClientAuth: ClientAuthMode | "";
-  readonly PrometheusGoMetricsEnabled: boolean;
-  readonly PrometheusProcessMetricsEnabled: boolean;
 }
 
 export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<ProcessSettings>({

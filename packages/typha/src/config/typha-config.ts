@@ -1,9 +1,7 @@
-import type { ClientAuthMode } from "@bulrush/service";
-
-export type LogSeverity = "DEBUG" | "INFO" | "WARNING" | "ERROR" | "CRITICAL" | "";
+import type { LogSettings, LogSeverity, MetricsSettings } from "@bulrush/service";
 
 /** All settings of a Typha process by canonical name; times in seconds, as they are written. */
-export interface TyphaConfig {
+export interface TyphaConfig extends LogSettings, MetricsSettings {
   readonly DatastoreType: "kubernetes" | "etcdv3" | "file" | "" | undefined;
   readonly EtcdAddr: string;
   readonly EtcdScheme: "http" | "https" | "";
@@ -13,25 +11,12 @@ export interface TyphaConfig {
   readonly EtcdCaFile: string;
   readonly InitialiseDatastore: "auto" | "always" | "never" | "";
 
-  readonly LogFilePath: string;
-  readonly LogSeverityFile: LogSeverity;
-  readonly LogSeverityScreen: LogSeverity;
   readonly LogSeveritySys: LogSeverity;
   readonly EarlyLogSeverityScreen: LogSeverity;
-  readonly DebugDisableLogDropping: boolean;
 
   readonly HealthEnabled: boolean;
   readonly HealthHost: string;
   readonly HealthPort: number;
-  readonly PrometheusMetricsEnabled: boolean;
-  readonly PrometheusMetricsHost: string;
-  readonly PrometheusMetricsPort: number;
-  readonly PrometheusGoMetricsEnabled: boolean;
-  readonly PrometheusProcessMetricsEnabled: boolean;
-  readonly PrometheusMetricsKeyFile: string;
-  readonly PrometheusMetricsCertFile: string;
-  readonly PrometheusMetricsCAFile: string;
-  readonly PrometheusMetricsClientAuth: ClientAuthMode | "";
 
   readonly SnapshotCacheMaxBatchSize: number;
   readonly ResumeMaxBytes: number;

@@ -8,6 +8,8 @@ import {
   file,
   host,
   int,
+  LOG_SEVERITIES,
+  type LogSeverity,
   oneOf,
   optional,
   type Parameter,
@@ -15,14 +17,13 @@ import {
   seconds,
   text,
 } from "@bulrush/service";
-import type { LogSeverity, TyphaConfig } from "./typha-config.ts";
+import type { TyphaConfig } from "./typha-config.ts";
 
 const NO_LIMIT_YET = "connections are not balanced by this version";
 const NO_ETCD_YET = "this version has no etcd driver";
 
 function severity(doc: string, more: { readonly noEffect?: string } = {}): Parameter<LogSeverity> {
-  const type = oneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const);
-  return { type, default: "INFO", doc, ...more };
+  return { type: oneOf(LOG_SEVERITIES), default: "INFO", doc, ...more };
 }
 
 function certificate(doc: string): Parameter<string> {
@@ -71,7 +72,7 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
   LogSeverityScreen: severity("Least severity that goes to standard output; `none`: nothing does."),
   LogSeveritySys: severity("Least severity that goes to syslog.", { noEffect: "syslog is not written to" }),
   EarlyLogSeverityScreen: {
-    type: oneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const),
+    type: oneOf(LOG_SEVERITIES),
     default: "",
     doc: "Least severity on standard output until the settings are read. Unset: LogSeverityScreen.",
   },

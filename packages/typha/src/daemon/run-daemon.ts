@@ -3,20 +3,19 @@ import { hostname } from "node:os";
 import { systemClock } from "@bulrush/base";
 import { openDatastore } from "@bulrush/datastore";
 import {
-  createMetrics,
   createShutdown,
   HealthAggregator,
-  type HttpTlsOptions,
-  registerProcessMetrics,
+  openLog,
   serveHealth,
-  serveMetrics,
+  settle,
   type SignalSource,
+  startMetrics,
 } from "@bulrush/service";
 import type { TyphaConfig } from "../config/typha-config.ts";
 import { createTypha } from "../create-typha.ts";
 import { VERSION } from "../version.ts";
-import { openEarlyLog } from "./open-log.ts";
-import { readSettings, settle } from "./settle.ts";
+import { openEarlyLog, PROGRAM } from "./open-log.ts";
+import { datastoreConfig, readSettings } from "./read-settings.ts";
 
 export interface DaemonOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -59,19 +58,24 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     shutdown.onStop("health server", () => server.close());
   };
   const settled = await settle({
-    env: options.env,
-    configFile: options.configFile,
     clock,
-    early,
+    logger: early,
     signal: shutdown.signal,
-    onTry: (config, problems) => {
-      serveHealthOnce(config);
+    read: () => readSettings(options.env, options.configFile),
+    // The log last: nothing closes it when something after it fails.
+    make: (read) => ({
+      datastore: datastoreConfig(options.env, read.loaded.values),
+      logger: openLog(PROGRAM, read.loaded, early),
+    }),
+    onTry(read, problems) {
+      serveHealthOnce(read.loaded.values);
       if (problems !== "") startup.report({ live: true, ready: false, detail: `bad settings: ${problems}` });
     },
   });
   if (settled === undefined) return shutdown.done;
 
-  const { loaded, logger, datastore } = settled;
+  const { loaded } = settled.settings;
+  const { logger, datastore } = settled.made;
   const config = loaded.values;
   shutdown.onStop("log", () => logger.flush());
   for (const warning of loaded.warnings) logger.warn("Setting", { ...warning });
@@ -80,27 +84,14 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   );
   logger.info("Starting", { version: VERSION, datastore: datastore.type, settings });
 
-  const metrics = createMetrics();
-  registerProcessMetrics(metrics, {
-    process: config.PrometheusProcessMetricsEnabled,
-    runtime: config.PrometheusGoMetricsEnabled,
-  });
+  const started = startMetrics(config, { clock, logger });
+  shutdown.onStop("metrics server", () => started.close());
+  const { metrics } = started;
   metrics.gaugeFrom(
     { name: "typha_logs_dropped", help: "Log lines dropped as an output was blocked" },
     () => logger.dropped,
   );
   metrics.gaugeFrom({ name: "typha_log_errors", help: "Log lines of level error and above" }, () => logger.errors);
-  if (config.PrometheusMetricsEnabled) {
-    const server = serveMetrics({
-      metrics,
-      host: config.PrometheusMetricsHost,
-      port: config.PrometheusMetricsPort,
-      tls: metricsTls(config),
-      clock,
-      logger,
-    });
-    shutdown.onStop("metrics server", () => server.close());
-  }
   const typha = createTypha(config, {
     clock,
     random: Math.random,
@@ -115,15 +106,4 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   typha.start();
   startup.report({ live: true, ready: true, detail: "started" });
   return shutdown.done;
-}
-
-/** HTTPS when a key or a certificate is set. */
-function metricsTls(config: TyphaConfig): HttpTlsOptions | undefined {
-  if (config.PrometheusMetricsKeyFile === "" && config.PrometheusMetricsCertFile === "") return undefined;
-  return {
-    keyFile: config.PrometheusMetricsKeyFile,
-    certFile: config.PrometheusMetricsCertFile,
-    caFile: config.PrometheusMetricsCAFile,
-    clientAuth: config.PrometheusMetricsClientAuth || "NoClientCert",
-  };
 }

@@ -1,0 +1,35 @@
+import { type DatastoreConfig, datastoreConfigFromEnvironment } from "@bulrush/datastore";
+import { type LoadedConfig, readSettingsFile, type TriedSettings } from "@bulrush/service";
+import { DEFAULT_CONFIG_FILE, loadTyphaConfig } from "../config/load-typha-config.ts";
+import type { TyphaConfig } from "../config/typha-config.ts";
+
+export interface ReadSettings extends TriedSettings {
+  readonly loaded: LoadedConfig<TyphaConfig>;
+}
+
+/** Reads environment and file once. A missing file is fine. */
+export function readSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  configFile: string | undefined,
+): ReadSettings {
+  const fileName = configFile ?? DEFAULT_CONFIG_FILE;
+  const file = readSettingsFile(fileName);
+  const loaded = loadTyphaConfig({ env, fileText: file.text, fileName });
+  return { loaded, problems: [...file.problems, ...loaded.errors.map(({ message }) => message)] };
+}
+
+/** The datastore, with what Typha's own file says about it before the shared variables. */
+export function datastoreConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  config: TyphaConfig,
+): DatastoreConfig {
+  const { DatastoreType, EtcdEndpoints } = config;
+  return datastoreConfigFromEnvironment(
+    {
+      ...env,
+      ...(DatastoreType !== undefined && { TYPHA_DATASTORETYPE: DatastoreType }),
+      ...(EtcdEndpoints.length > 0 && { ETCD_ENDPOINTS: EtcdEndpoints.join(",") }),
+    },
+    "TYPHA_",
+  );
+}
