@@ -70,8 +70,6 @@ function bodyOf(shape: Shape): OpenApi {
         "x-kubernetes-preserve-unknown-fields": true,
       });
     }
-    case "any":
-      return { "x-kubernetes-preserve-unknown-fields": true };
     default:
       return unreachable(shape);
   }

@@ -8,9 +8,6 @@ export function selector(about?: string): TextShape {
 /** A network or an address, of either family. */
 export const net: TextShape = text({ formats: ["cidr", "ipv4", "ipv6"] });
 
-/** An address of either family. */
-export const address: TextShape = text({ formats: ["ipv4", "ipv6"] });
-
 /** A number, a range `low:high`, or a name. */
 export const port: Shape = integerOrText({
   pattern: "^([0-9]{1,5}(:[0-9]{1,5})?|[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)$",

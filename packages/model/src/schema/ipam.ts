@@ -43,7 +43,7 @@ export const ipamConfigSpec: ObjectShape = object(
   { required: ["strictAffinity", "autoAllocateBlocks"] },
 );
 
-export const blockAffinitySpec: ObjectShape = object(
+const blockAffinitySpec: ObjectShape = object(
   {
     state: oneOf(["pending", "confirmed", "pendingDeletion", ""]),
     node: text({ minLength: 1 }),

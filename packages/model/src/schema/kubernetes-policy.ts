@@ -5,7 +5,7 @@ import { integer, integerOrText, listOf, mapOf, object, type ObjectShape, oneOf,
 const PROTOCOLS = ["TCP", "UDP", "SCTP"] as const;
 
 /** A label selector of Kubernetes. */
-export const labelSelector: ObjectShape = object({
+const labelSelector: ObjectShape = object({
   matchLabels: mapOf(text()),
   matchExpressions: listOf(
     object(
@@ -38,6 +38,9 @@ const FIELDS: Readonly<Record<string, Shape>> = {
   ingress: listOf(object({ from: listOf(peer), ports })),
   egress: listOf(object({ to: listOf(peer), ports })),
 };
+
+/** networking.k8s.io/v1 */
+export const kubernetesNetworkPolicySpec: ObjectShape = object(FIELDS);
 
 /** The pod selector is written even where it is empty. */
 const { podSelector: _, ...OTHER_FIELDS } = FIELDS;

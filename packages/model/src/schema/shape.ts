@@ -74,11 +74,6 @@ export interface ObjectShape extends Common {
   readonly required?: readonly string[];
 }
 
-/** Anything at all. */
-export interface AnyShape extends Common {
-  readonly type: "any";
-}
-
 /**
  * What a JSON value looks like, as data: the resource definitions for an API server, the defaults and the names of the
  * known fields all come from it. It says no more than each value by itself, and the rules that CEL can express;
@@ -92,8 +87,7 @@ export type Shape =
   | IntegerOrTextShape
   | ListShape
   | MapShape
-  | ObjectShape
-  | AnyShape;
+  | ObjectShape;
 
 type Rest<T extends Shape> = Omit<T, "type">;
 
@@ -141,10 +135,6 @@ export function object(
   options: Omit<Rest<ObjectShape>, "fields"> = {},
 ): ObjectShape {
   return { type: "object", fields, ...options };
-}
-
-export function any(options: Rest<AnyShape> = {}): AnyShape {
-  return { type: "any", ...options };
 }
 
 /** The names of the fields of an object. */

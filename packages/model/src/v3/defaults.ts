@@ -1,3 +1,5 @@
+import { ipPoolSpec } from "../schema/network.ts";
+import { defaultsOf } from "../schema/shape.ts";
 import type { Resource, ResourceMetadata } from "../v1/value.ts";
 import { CALICO_CRD_V1, CALICO_V3, kindFacts } from "./kind.ts";
 import { containersWithDefaults, portsWithDefaults } from "./port-defaults.ts";
@@ -26,11 +28,7 @@ const kubernetesPolicy: Fill = (spec) => {
 
 const ipPool: Fill = (spec) => ({
   blockSize: typeof spec["cidr"] === "string" && spec["cidr"].includes(":") ? 122 : 26,
-  nodeSelector: "all()",
-  ipipMode: "Never",
-  vxlanMode: "Never",
-  allowedUses: ["Workload", "Tunnel"],
-  assignmentMode: "Automatic",
+  ...defaultsOf(ipPoolSpec),
   ...withoutEmpty(spec),
 });
 

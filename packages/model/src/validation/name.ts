@@ -1,3 +1,4 @@
+import { COPIED_POLICY_NAME, LABEL, POLICY_NAME, SUBDOMAIN } from "../schema/names.ts";
 import { expectedBut } from "./issue.ts";
 
 /**
@@ -6,12 +7,11 @@ import { expectedBut } from "./issue.ts";
  */
 const NAME = /^[a-zA-Z0-9_.-]{1,128}$/;
 const INTERFACE = /^[a-zA-Z0-9_.-]{1,15}$/;
-const LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
 const DNS_LABEL = new RegExp(`^${LABEL}$`);
-const DNS_SUBDOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
+const DNS_SUBDOMAIN = new RegExp(`^${SUBDOMAIN}$`);
 const SERVICE_NAME = /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/;
-const POLICY_NAME = new RegExp(`^(?:${LABEL}\\.)?${LABEL}$`);
-const COPIED_POLICY_NAME = new RegExp(`^(?:knp|ossg)\\.default\\.${LABEL}(?:\\.${LABEL})*$`);
+const POLICY_NAME_PATTERN = new RegExp(`^${POLICY_NAME}$`);
+const COPIED_POLICY_NAME_PATTERN = new RegExp(`^${COPIED_POLICY_NAME}$`);
 const PORT_NAME = /^(?=.{1,15}$)(?=.*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const QUALIFIED_NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
@@ -55,9 +55,14 @@ export function serviceNameProblem(value: unknown): string | undefined {
 
 /** The name of a policy: one label, or two with a dot between. `copied` lets in what was copied from Kubernetes. */
 export function policyNameProblem(value: unknown, copied: boolean): string | undefined {
-  if (copied && typeof value === "string" && value.length <= MAX_SUBDOMAIN && COPIED_POLICY_NAME.test(value))
+  if (copied && typeof value === "string" && value.length <= MAX_SUBDOMAIN && COPIED_POLICY_NAME_PATTERN.test(value))
     return undefined;
-  return test(POLICY_NAME, value, MAX_SUBDOMAIN, "a name of lower-case letters, digits and -, with at most one dot");
+  return test(
+    POLICY_NAME_PATTERN,
+    value,
+    MAX_SUBDOMAIN,
+    "a name of lower-case letters, digits and -, with at most one dot",
+  );
 }
 
 /** The name of a port, as Kubernetes has it (RFC 6335 section 5.1). */

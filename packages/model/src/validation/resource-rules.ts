@@ -1,39 +1,34 @@
+import { clusterInformationSpec } from "../schema/configuration.ts";
+import {
+  clusterNetworkPolicySpec,
+  kubernetesNetworkPolicySpec,
+  stagedKubernetesNetworkPolicySpec,
+} from "../schema/kubernetes-policy.ts";
+import { hostEndpointSpec, ipPoolSpec, networkSetSpec } from "../schema/network.ts";
+import {
+  globalNetworkPolicySpec,
+  networkPolicySpec,
+  profileSpec,
+  stagedGlobalNetworkPolicySpec,
+  stagedNetworkPolicySpec,
+  tierSpec,
+} from "../schema/policy.ts";
+import { fieldNames } from "../schema/shape.ts";
 import { CALICO_V3, type KindFacts } from "../v3/kind.ts";
 import type { Fields } from "./field.ts";
 import type { IssueList } from "./issue.ts";
 import { dnsLabelProblem, dnsSubdomainProblem, policyNameProblem, serviceNameProblem } from "./name.ts";
 import { checkBGPConfiguration } from "./resource/bgp-configuration.ts";
 import { checkBGPPeer, checkNodeStatus } from "./resource/bgp-peer.ts";
-import { CLUSTER_NETWORK_POLICY_FIELDS, checkClusterNetworkPolicy } from "./resource/cluster-network-policy.ts";
+import { checkClusterNetworkPolicy } from "./resource/cluster-network-policy.ts";
 import { checkFelixConfiguration } from "./resource/felix-configuration.ts";
-import { checkHostEndpoint, HOST_ENDPOINT_FIELDS } from "./resource/host-endpoint.ts";
-import { checkIPPool, IP_POOL_FIELDS } from "./resource/ip-pool.ts";
+import { checkHostEndpoint } from "./resource/host-endpoint.ts";
+import { checkIPPool } from "./resource/ip-pool.ts";
 import { checkEndpointSlice, checkKubernetesNode, checkPod, checkService } from "./resource/kubernetes-core.ts";
-import {
-  checkKubernetesPolicy,
-  KUBERNETES_POLICY_FIELDS,
-  STAGED_KUBERNETES_POLICY_FIELDS,
-} from "./resource/kubernetes-policy.ts";
+import { checkKubernetesPolicy } from "./resource/kubernetes-policy.ts";
 import { checkNode } from "./resource/node.ts";
-import {
-  checkGlobalNetworkPolicy,
-  checkNetworkPolicy,
-  checkStagedAction,
-  GLOBAL_NETWORK_POLICY_FIELDS,
-  NETWORK_POLICY_FIELDS,
-  STAGED_GLOBAL_NETWORK_POLICY_FIELDS,
-  STAGED_NETWORK_POLICY_FIELDS,
-} from "./resource/policy.ts";
-import {
-  checkClusterInformation,
-  checkNetworkSet,
-  checkProfile,
-  checkTier,
-  CLUSTER_INFORMATION_FIELDS,
-  NETWORK_SET_FIELDS,
-  PROFILE_FIELDS,
-  TIER_FIELDS,
-} from "./resource/policy-objects.ts";
+import { checkGlobalNetworkPolicy, checkNetworkPolicy, checkStagedAction } from "./resource/policy.ts";
+import { checkClusterInformation, checkNetworkSet, checkProfile, checkTier } from "./resource/policy-objects.ts";
 import { checkWorkloadEndpoint } from "./resource/workload-endpoint.ts";
 
 /** The parts of a resource; a part that is absent or of the wrong shape is empty. */
@@ -59,17 +54,17 @@ const namespacedPolicyName = (name: unknown): string | undefined => policyNamePr
 const CALICO: Readonly<Record<string, ResourceRules>> = {
   NetworkPolicy: {
     nameProblem: namespacedPolicyName,
-    specFields: NETWORK_POLICY_FIELDS,
+    specFields: fieldNames(networkPolicySpec),
     check: (issues, { spec }) => checkNetworkPolicy(issues, spec),
   },
   GlobalNetworkPolicy: {
     nameProblem: globalPolicyName,
-    specFields: GLOBAL_NETWORK_POLICY_FIELDS,
+    specFields: fieldNames(globalNetworkPolicySpec),
     check: (issues, { spec }) => checkGlobalNetworkPolicy(issues, spec),
   },
   StagedNetworkPolicy: {
     nameProblem: namespacedPolicyName,
-    specFields: STAGED_NETWORK_POLICY_FIELDS,
+    specFields: fieldNames(stagedNetworkPolicySpec),
     check: (issues, { spec }) => {
       checkStagedAction(issues, spec);
       checkNetworkPolicy(issues, spec);
@@ -77,7 +72,7 @@ const CALICO: Readonly<Record<string, ResourceRules>> = {
   },
   StagedGlobalNetworkPolicy: {
     nameProblem: globalPolicyName,
-    specFields: STAGED_GLOBAL_NETWORK_POLICY_FIELDS,
+    specFields: fieldNames(stagedGlobalNetworkPolicySpec),
     check: (issues, { spec }) => {
       checkStagedAction(issues, spec);
       checkGlobalNetworkPolicy(issues, spec);
@@ -85,7 +80,7 @@ const CALICO: Readonly<Record<string, ResourceRules>> = {
   },
   StagedKubernetesNetworkPolicy: {
     nameProblem: dnsSubdomainProblem,
-    specFields: STAGED_KUBERNETES_POLICY_FIELDS,
+    specFields: fieldNames(stagedKubernetesNetworkPolicySpec),
     check: (issues, { spec }) => {
       checkStagedAction(issues, spec);
       checkKubernetesPolicy(issues, spec);
@@ -93,37 +88,37 @@ const CALICO: Readonly<Record<string, ResourceRules>> = {
   },
   Tier: {
     nameProblem: dnsLabelProblem,
-    specFields: TIER_FIELDS,
+    specFields: fieldNames(tierSpec),
     check: (issues, { spec, metadata }) => checkTier(issues, spec, metadata),
   },
   NetworkSet: {
     nameProblem: dnsSubdomainProblem,
-    specFields: NETWORK_SET_FIELDS,
+    specFields: fieldNames(networkSetSpec),
     check: (issues, { spec, metadata }) => checkNetworkSet(issues, spec, metadata),
   },
   GlobalNetworkSet: {
     nameProblem: dnsSubdomainProblem,
-    specFields: NETWORK_SET_FIELDS,
+    specFields: fieldNames(networkSetSpec),
     check: (issues, { spec, metadata }) => checkNetworkSet(issues, spec, metadata),
   },
   Profile: {
     nameProblem: dnsSubdomainProblem,
-    specFields: PROFILE_FIELDS,
+    specFields: fieldNames(profileSpec),
     check: (issues, { spec }) => checkProfile(issues, spec),
   },
   IPPool: {
     nameProblem: dnsSubdomainProblem,
-    specFields: IP_POOL_FIELDS,
+    specFields: fieldNames(ipPoolSpec),
     check: (issues, { spec }) => checkIPPool(issues, spec),
   },
   HostEndpoint: {
     nameProblem: dnsSubdomainProblem,
-    specFields: HOST_ENDPOINT_FIELDS,
+    specFields: fieldNames(hostEndpointSpec),
     check: (issues, { spec }) => checkHostEndpoint(issues, spec),
   },
   ClusterInformation: {
     nameProblem: dnsSubdomainProblem,
-    specFields: CLUSTER_INFORMATION_FIELDS,
+    specFields: fieldNames(clusterInformationSpec),
     check: (issues, { spec }) => checkClusterInformation(issues, spec),
   },
   FelixConfiguration: {
@@ -146,12 +141,12 @@ const CALICO: Readonly<Record<string, ResourceRules>> = {
 const KUBERNETES: Readonly<Record<string, ResourceRules>> = {
   NetworkPolicy: {
     nameProblem: dnsSubdomainProblem,
-    specFields: KUBERNETES_POLICY_FIELDS,
+    specFields: fieldNames(kubernetesNetworkPolicySpec),
     check: (issues, { spec }) => checkKubernetesPolicy(issues, spec),
   },
   ClusterNetworkPolicy: {
     nameProblem: dnsSubdomainProblem,
-    specFields: CLUSTER_NETWORK_POLICY_FIELDS,
+    specFields: fieldNames(clusterNetworkPolicySpec),
     check: (issues, { spec }) => checkClusterNetworkPolicy(issues, spec),
   },
   Namespace: { nameProblem: dnsLabelProblem },

@@ -1,10 +1,13 @@
-import { kindFacts } from "../v3/kind.ts";
+import { RESOURCE_DEFINITIONS } from "../schema/resources.ts";
+import type { ObjectShape } from "../schema/shape.ts";
+import { CALICO_V3, kindFacts } from "../v3/kind.ts";
 import type { Resource } from "../v1/value.ts";
 import { isObject } from "../v3/json-object.ts";
 import { isAbsent, readObject } from "./field.ts";
 import { expectedBut, type Issue, IssueList } from "./issue.ts";
 import { checkMetadata } from "./resource/metadata.ts";
 import { rulesOf } from "./resource-rules.ts";
+import { checkShape } from "./shape.ts";
 
 const TOP_FIELDS: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);
 
@@ -43,5 +46,21 @@ export function validateResource(resource: Resource): readonly Issue[] {
       status: isObject(given["status"]) ? given["status"] : {},
     });
   } else issues.add("status", expectedBut("an object", given["status"]));
+  addShapeIssues(issues, apiVersion, kind, spec);
   return issues.issues;
+}
+
+const SPEC_SHAPES: ReadonlyMap<string, ObjectShape> = new Map([
+  ...RESOURCE_DEFINITIONS.map(({ kind, spec }) => [`${CALICO_V3} ${kind}`, spec] as const),
+  ...RESOURCE_DEFINITIONS.map(({ apiVersion, kind, spec }) => [`${apiVersion} ${kind}`, spec] as const),
+]);
+
+/** What an API server with our definitions would refuse, as far as the checks before have not said it. */
+function addShapeIssues(issues: IssueList, apiVersion: string, kind: string, spec: unknown): void {
+  const shape = SPEC_SHAPES.get(`${apiVersion} ${kind}`);
+  if (shape === undefined || !isObject(spec)) return;
+  const said = new Set(issues.issues.map(({ path }) => path));
+  const found = new IssueList();
+  checkShape(found, "spec", spec, shape);
+  for (const { path, message } of found.issues) if (!said.has(path)) issues.add(path, message);
 }

@@ -5,13 +5,6 @@ import { portNameProblem } from "../name.ts";
 import { netProblem } from "../net.ts";
 import { checkLabelSelector } from "./kubernetes-policy.ts";
 
-export const CLUSTER_NETWORK_POLICY_FIELDS: ReadonlySet<string> = new Set([
-  "tier",
-  "priority",
-  "subject",
-  "ingress",
-  "egress",
-]);
 const PODS_FIELDS: ReadonlySet<string> = new Set(["namespaceSelector", "podSelector"]);
 const SUBJECT_FIELDS: ReadonlySet<string> = new Set(["namespaces", "pods"]);
 

@@ -4,14 +4,6 @@ import { dnsSubdomainProblem, interfaceProblem, nameProblem } from "../name.ts";
 import { addressProblem } from "../net.ts";
 import { checkEndpointPorts } from "./endpoint-port.ts";
 
-export const HOST_ENDPOINT_FIELDS: ReadonlySet<string> = new Set([
-  "node",
-  "interfaceName",
-  "expectedIPs",
-  "profiles",
-  "ports",
-]);
-
 export function checkHostEndpoint(issues: IssueList, spec: Fields): void {
   issues.check("spec.node", dnsSubdomainProblem(spec["node"]));
   const { interfaceName } = spec;

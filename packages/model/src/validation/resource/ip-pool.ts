@@ -5,20 +5,6 @@ import { readNet } from "../net.ts";
 import { poolNetProblem } from "../v1-address-plan.ts";
 import { checkSelector } from "./selector.ts";
 
-export const IP_POOL_FIELDS: ReadonlySet<string> = new Set([
-  "cidr",
-  "ipipMode",
-  "vxlanMode",
-  "natOutgoing",
-  "disabled",
-  "disableBGPExport",
-  "blockSize",
-  "nodeSelector",
-  "namespaceSelector",
-  "allowedUses",
-  "assignmentMode",
-]);
-
 const MODES = ["Always", "CrossSubnet", "Never"] as const;
 
 /** Block sizes as prefix lengths. */

@@ -5,16 +5,6 @@ import { labelKeyProblem, labelValueProblem, portNameProblem } from "../name.ts"
 import { netProblem, readNet } from "../net.ts";
 import { checkLabelMap } from "./metadata.ts";
 
-export const KUBERNETES_POLICY_FIELDS: ReadonlySet<string> = new Set([
-  "podSelector",
-  "policyTypes",
-  "ingress",
-  "egress",
-]);
-export const STAGED_KUBERNETES_POLICY_FIELDS: ReadonlySet<string> = new Set([
-  ...KUBERNETES_POLICY_FIELDS,
-  "stagedAction",
-]);
 const SELECTOR_FIELDS: ReadonlySet<string> = new Set(["matchLabels", "matchExpressions"]);
 const EXPRESSION_FIELDS: ReadonlySet<string> = new Set(["key", "operator", "values"]);
 const PEER_FIELDS: ReadonlySet<string> = new Set(["podSelector", "namespaceSelector", "ipBlock"]);

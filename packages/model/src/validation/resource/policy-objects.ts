@@ -15,17 +15,6 @@ import { labelKeyProblem, labelValueProblem } from "../name.ts";
 import { netProblem } from "../net.ts";
 import { checkRule } from "./rule.ts";
 
-export const TIER_FIELDS: ReadonlySet<string> = new Set(["order", "defaultAction"]);
-export const NETWORK_SET_FIELDS: ReadonlySet<string> = new Set(["nets"]);
-export const PROFILE_FIELDS: ReadonlySet<string> = new Set(["ingress", "egress", "labelsToApply"]);
-export const CLUSTER_INFORMATION_FIELDS: ReadonlySet<string> = new Set([
-  "clusterGUID",
-  "clusterType",
-  "calicoVersion",
-  "datastoreReady",
-  "variant",
-]);
-
 /** The tiers that always exist have the values that they must have. */
 export function checkTier(issues: IssueList, spec: Fields, metadata: Fields): void {
   const order = readNumber(issues, "spec.order", spec["order"]);

@@ -6,31 +6,6 @@ import { PERFORMANCE_HINTS } from "../v1-policy.ts";
 import { checkRule } from "./rule.ts";
 import { checkSelector } from "./selector.ts";
 
-const POLICY_FIELDS = [
-  "tier",
-  "order",
-  "selector",
-  "serviceAccountSelector",
-  "types",
-  "ingress",
-  "egress",
-  "performanceHints",
-] as const;
-
-export const NETWORK_POLICY_FIELDS: ReadonlySet<string> = new Set(POLICY_FIELDS);
-export const GLOBAL_NETWORK_POLICY_FIELDS: ReadonlySet<string> = new Set([
-  ...POLICY_FIELDS,
-  "namespaceSelector",
-  "doNotTrack",
-  "preDNAT",
-  "applyOnForward",
-]);
-export const STAGED_NETWORK_POLICY_FIELDS: ReadonlySet<string> = new Set([...POLICY_FIELDS, "stagedAction"]);
-export const STAGED_GLOBAL_NETWORK_POLICY_FIELDS: ReadonlySet<string> = new Set([
-  ...GLOBAL_NETWORK_POLICY_FIELDS,
-  "stagedAction",
-]);
-
 function checkCommon(issues: IssueList, spec: Fields, namespaced: boolean): void {
   if (!isAbsent(spec["tier"]) && spec["tier"] !== "") issues.check("spec.tier", dnsLabelProblem(spec["tier"]));
   readNumber(issues, "spec.order", spec["order"]);

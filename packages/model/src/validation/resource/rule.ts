@@ -1,5 +1,7 @@
 import { type Cidr, isMasked } from "@bulrush/ip";
 import { isObject } from "../../v3/json-object.ts";
+import { entityRule, ingressRule } from "../../schema/rule.ts";
+import { fieldNames } from "../../schema/shape.ts";
 import { type Fields, isAbsent, readInteger, readList, readObject, readString, readWord } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { dnsLabelProblem, dnsSubdomainProblem, serviceNameProblem } from "../name.ts";
@@ -17,29 +19,8 @@ export interface RulePlace {
   readonly namespaced: boolean;
 }
 
-const RULE_FIELDS: ReadonlySet<string> = new Set([
-  "action",
-  "ipVersion",
-  "protocol",
-  "notProtocol",
-  "icmp",
-  "notICMP",
-  "source",
-  "destination",
-  "http",
-  "metadata",
-]);
-const SIDE_FIELDS: ReadonlySet<string> = new Set([
-  "nets",
-  "notNets",
-  "selector",
-  "notSelector",
-  "namespaceSelector",
-  "serviceAccounts",
-  "services",
-  "ports",
-  "notPorts",
-]);
+const RULE_FIELDS = fieldNames(ingressRule);
+const SIDE_FIELDS = fieldNames(entityRule);
 const ICMP_FIELDS: ReadonlySet<string> = new Set(["type", "code"]);
 const HTTP_FIELDS: ReadonlySet<string> = new Set(["methods", "paths"]);
 const HTTP_PATH_FIELDS: ReadonlySet<string> = new Set(["exact", "prefix"]);
