@@ -87,7 +87,7 @@ describeRows("kinds of which only the schema knows", [
   [made("BlockAffinity", { state: "perhaps", node: "n", cidr: "x" }), "spec.state", "spec.cidr"],
   [made("IPAMConfiguration", { strictAffinity: false, autoAllocateBlocks: true, maxBlocksPerHost: 20 })],
   [
-    KINDS("FelixConfiguration", { bpfEnabled: "yes", reportingInterval: 30 }),
+    made("FelixConfiguration", { bpfEnabled: "yes", reportingInterval: 30 }),
     "spec.bpfEnabled",
     "spec.reportingInterval",
   ],
