@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import { Socket } from "node:net";
@@ -15,22 +15,41 @@ export function isInsideLab(): boolean {
 /** The lab's end of a pipe whose other end the process outside holds: it closes when that one ends or says stop. */
 const LIFELINE_FD = 3;
 
+/** How the lab's output reaches the process outside. */
+type LabOutput = "inherit" | "pipe";
+
 /**
- * Runs this very program again, inside user, network, mount and process namespaces of its own, and returns its exit
- * code. The machine's network, mounts and /run stay untouched whatever happens inside; no root is needed where the
- * kernel lets users make namespaces; and nothing that was started inside outlives it.
+ * Runs a Node program inside user, network, mount and process namespaces of its own. The machine's network, mounts and
+ * /run stay untouched whatever happens inside; no root is needed where the kernel lets users make namespaces; and
+ * nothing that was started inside outlives it. `unshare` itself ignores signals while it waits: {@link stopLab}.
  */
-export async function runInsideLab(): Promise<number> {
+export function spawnInsideLab(
+  args: readonly string[],
+  output: LabOutput,
+  env: NodeJS.ProcessEnv = process.env,
+): ChildProcess {
   const namespaces = ["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child=SIGKILL"];
-  const args = [...namespaces, process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  const child = spawn("unshare", args, {
-    stdio: ["inherit", "inherit", "inherit", "pipe"],
-    env: { ...process.env, [MARK]: "1" },
+  const child = spawn("unshare", [...namespaces, process.execPath, ...args], {
+    stdio: [output === "inherit" ? "inherit" : "ignore", output, output, "pipe"],
+    env: { ...env, [MARK]: "1" },
   });
-  // `unshare` itself ignores signals while it waits, so the lab is told through the pipe.
-  const lifeline = child.stdio[LIFELINE_FD] as Writable;
-  lifeline.on("error", () => {}); // the lab ended first
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => lifeline.end());
+  lifelineOf(child).on("error", () => {}); // the lab ended first
+  return child;
+}
+
+/** Asks the lab to end. */
+export function stopLab(child: ChildProcess): void {
+  lifelineOf(child).end();
+}
+
+function lifelineOf(child: ChildProcess): Writable {
+  return child.stdio[LIFELINE_FD] as Writable;
+}
+
+/** Runs this very program again inside a lab ({@link spawnInsideLab}), and returns its exit code. */
+export async function runInsideLab(): Promise<number> {
+  const child = spawnInsideLab([...process.execArgv, ...process.argv.slice(1)], "inherit");
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => stopLab(child));
   const failed = once(child, "error").then(([error]) => {
     const why = (error as Error).message;
     process.stderr.write(`Cannot make namespaces: ${why}. 'unshare' (util-linux) is needed.\n`);

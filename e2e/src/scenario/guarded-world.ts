@@ -30,7 +30,7 @@ function pod(name: string, node: string, ip: string, role: string): Resource {
   };
 }
 
-function guardedWorld(): Resource[] {
+export function guardedWorld(): Resource[] {
   return [
     ...["host-a", "host-b"].map(
       (name, i): Resource => ({
@@ -64,8 +64,11 @@ export async function startGuardedWorld(): Promise<LabSession> {
   return session;
 }
 
-/** Traffic of each kind from each client to the server. Names are `client kind`. */
-export async function startGuardedTraffic(session: LabSession): Promise<Traffic> {
+/**
+ * Traffic of each kind from each client to the server, and `more`. Names begin with `friend` for what must get through,
+ * with `stranger` for what must not.
+ */
+export async function startGuardedTraffic(session: LabSession, more: readonly TrafficFlow[] = []): Promise<Traffic> {
   const { network } = session.cluster;
   const server = network.pod("world/server");
   const address = server?.plan.addresses[0];
@@ -78,7 +81,7 @@ export async function startGuardedTraffic(session: LabSession): Promise<Traffic>
       return { name: `${label} ${name} ${kind}`, kind, from: client.namespace, to: server.namespace, address, port };
     }),
   );
-  const traffic = new Traffic(flows);
+  const traffic = new Traffic([...flows, ...more]);
   await traffic.start(flows.filter(({ name }) => name.startsWith("friend")).map(({ name }) => name));
   traffic.reset();
   return traffic;

@@ -1,0 +1,14 @@
+import { after, before } from "node:test";
+import { labTests } from "../lab/lab-test.ts";
+import { directoryTests, manifestTests } from "./manifest-tests.ts";
+import { World } from "./world.ts";
+
+labTests(import.meta.filename, () => {
+  let world: World;
+  before(async () => {
+    world = await World.start();
+  });
+  after(() => world.stop());
+  manifestTests(() => world);
+  directoryTests(() => world);
+});
