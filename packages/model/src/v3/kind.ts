@@ -32,7 +32,7 @@ const CALICO: readonly Row[] = [
   ["IPPool", "ippools"],
   ["IPReservation", "ipreservations"],
   ["KubeControllersConfiguration", "kubecontrollersconfigurations"],
-  ["LiveMigration", "livemigrations"],
+  ["LiveMigration", "livemigrations", "namespaced"],
   ["NetworkPolicy", "networkpolicies", "namespaced"],
   ["NetworkSet", "networksets", "namespaced"],
   ["Node", "nodes"],
