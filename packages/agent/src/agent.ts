@@ -128,6 +128,8 @@ export function createAgent(options: AgentOptions): Agent {
     }
     const { loaded, graph, texts } = start;
     for (const warning of loaded.warnings) logger.warn("Setting", { ...warning });
+    // Errors of the local settings have kept the process from coming here. One of the datastore must not keep a host
+    // without policy: the default stands in for it.
     for (const error of loaded.errors) logger.error("Setting", { ...error });
     options.health.overrideTimeouts(timeoutsMs(loaded.values));
     waitingFor = "starting the dataplane";

@@ -1,5 +1,7 @@
 export interface BackoffOptions {
+  /** The first delay, before its random part is taken off. */
   readonly initialMs: number;
+  /** No delay is longer, the first one neither. */
   readonly maxMs: number;
   /** Growth a step. Default 2. */
   readonly factor?: number;
@@ -9,7 +11,8 @@ export interface BackoffOptions {
 
 /**
  * Growing, jittered delays. Pure but for the random source that is handed in.
- * Invariant: the step never grows once the cap is reached, so it cannot overflow.
+ *
+ * Invariant: `#baseMs` is never above the cap, so it cannot overflow.
  */
 export class Backoff {
   readonly #options: Required<BackoffOptions>;
@@ -20,7 +23,7 @@ export class Backoff {
   constructor(options: BackoffOptions, random: () => number) {
     this.#options = { factor: 2, jitter: 0.5, ...options };
     this.#random = random;
-    this.#baseMs = options.initialMs;
+    this.#baseMs = Math.min(options.initialMs, options.maxMs);
   }
 
   /** The delay to wait before the next try, in milliseconds. Each call grows the one after it. */
@@ -32,6 +35,6 @@ export class Backoff {
 
   /** Starts again from the first delay: call it after something worked. */
   reset(): void {
-    this.#baseMs = this.#options.initialMs;
+    this.#baseMs = Math.min(this.#options.initialMs, this.#options.maxMs);
   }
 }

@@ -13,6 +13,10 @@ test("Backoff grows to its cap and starts again after reset()", () => {
   backoff.reset();
   assert.equal(backoff.nextMs(), 100);
   assert.equal(new Backoff({ initialMs: 100, maxMs: 300, jitter: 0.5 }, () => 0.5).nextMs(), 75);
+  const capped = new Backoff({ initialMs: 100, maxMs: 30 }, () => 0);
+  assert.equal(capped.nextMs(), 30);
+  capped.reset();
+  assert.equal(capped.nextMs(), 30);
 });
 
 test("BoundedQueue keeps order, holds its bound and wakes waiters", async () => {

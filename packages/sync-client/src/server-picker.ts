@@ -19,9 +19,9 @@ interface Memory {
 }
 
 /**
- * Chooses the next server to dial among those not tried since the last success: one that a goodbye named; else one of the
- * client's own node; else another. Once all were tried they count as untried again, the last one last. Random among equals, so that clients spread. A server that asked
- * for a pause gets it. Pure: time and randomness are handed in.
+ * Chooses the next server to dial among those not tried since the last success: one that a goodbye named; else one of
+ * the client's own node; else another. Once all were tried they count as untried again, the last one last. Random among
+ * equals, so that clients spread. A server that asked for a pause gets it. Pure: time and randomness are handed in.
  */
 export class ServerPicker {
   readonly #random: () => number;

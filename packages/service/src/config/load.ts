@@ -51,7 +51,7 @@ export interface LoadedConfig<C> {
   readonly origins: ReadonlyMap<string, ConfigOrigin>;
   /** Unknown names, bad values, duplicates, settings without effect: the process goes on. */
   readonly warnings: readonly ConfigProblem[];
-  /** Non-empty: the process must not start its work with these values. */
+  /** Non-empty: the process must not start its work with these values; one that must run has the defaults in them. */
   readonly errors: readonly ConfigProblem[];
 }
 
