@@ -1,6 +1,7 @@
 import type { DatastoreConfig } from "./config.ts";
 import type { DatastoreWriter } from "./driver/writer.ts";
 import { DatastoreError } from "./errors.ts";
+import { FileWriter } from "./file/file-writer.ts";
 import type { DatastoreContext } from "./open.ts";
 
 /**
@@ -9,7 +10,8 @@ import type { DatastoreContext } from "./open.ts";
  *
  * @throws DatastoreError DATASTORE_NOT_SUPPORTED for a driver that is not there yet.
  */
-export function openDatastoreWriter(config: DatastoreConfig, _context: DatastoreContext): Promise<DatastoreWriter> {
+export function openDatastoreWriter(config: DatastoreConfig, context: DatastoreContext): Promise<DatastoreWriter> {
+  if (config.type === "file") return Promise.resolve(new FileWriter(config, context));
   const message = `The ${config.type} datastore cannot be written yet`;
   return Promise.reject(new DatastoreError(message, { code: "DATASTORE_NOT_SUPPORTED" }));
 }

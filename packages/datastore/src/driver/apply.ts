@@ -11,10 +11,10 @@ export interface Applied {
 /** Tries of one apply while others write the same resource. */
 const MAX_ATTEMPTS = 10;
 
-/** The id of a resource that is to be written: the group and version that we read, no namespace where there is none. */
+/** The id of a resource: the group and version that we read; the namespace `default` where one is needed and not said. */
 export function resourceIdOf({ apiVersion, kind, metadata }: Resource): ResourceId {
   const facts = kindFacts(apiVersion, kind);
-  const namespace = facts?.namespaced === false ? "" : (metadata.namespace ?? "");
+  const namespace = facts?.namespaced === true ? (metadata.namespace ?? "") || "default" : "";
   return { apiVersion: facts?.apiVersion ?? apiVersion, kind, namespace, name: metadata.name };
 }
 

@@ -86,7 +86,7 @@ function identityOf(stat: BigIntStats): string {
 }
 
 /** Of a file: what `stat` says of its identity, size and times. */
-function stampOf(stat: BigIntStats): string {
+export function stampOf(stat: BigIntStats): string {
   return `${identityOf(stat)}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 

@@ -4,8 +4,10 @@ import { dirname, join } from "node:path";
 import { hasCode } from "@bulrush/base";
 
 /** How the names of half-written files begin; a dot keeps readers away from them. */
-export const TEMPORARY_PREFIX = ".bulrush-";
+const TEMPORARY_PREFIX = ".bulrush-";
 const TEMPORARY_SUFFIX = ".tmp";
+/** Such a file belongs to somebody who waits for the lock. */
+export const LOCK_CANDIDATE_PREFIX: string = `${TEMPORARY_PREFIX}lock-`;
 
 export function isTemporary(name: string): boolean {
   return name.startsWith(TEMPORARY_PREFIX) && name.endsWith(TEMPORARY_SUFFIX);
@@ -34,7 +36,8 @@ export async function prepareFile(path: string, text: string): Promise<Prepared>
       if (before !== undefined) {
         await handle.chmod(before.mode & 0o7777);
         const own = await handle.stat();
-        if (own.uid !== before.uid || own.gid !== before.gid) await handle.chown(before.uid, before.gid).catch(() => {});
+        if (own.uid !== before.uid || own.gid !== before.gid)
+          await handle.chown(before.uid, before.gid).catch(() => {});
       }
       await handle.sync();
     } finally {

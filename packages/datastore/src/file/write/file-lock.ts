@@ -3,7 +3,7 @@ import { promises as fs } from "node:fs";
 import { join } from "node:path";
 import { Backoff, type Clock, sleep } from "@bulrush/base";
 import { DatastoreError } from "../../errors.ts";
-import { ignoreMissing, TEMPORARY_PREFIX } from "./atomic-write.ts";
+import { ignoreMissing, LOCK_CANDIDATE_PREFIX } from "./atomic-write.ts";
 import { type LockOwner, ownerState, parseOwner, thisOwner } from "./lock-owner.ts";
 
 /** The name of the lock in the directory that it is for. */
@@ -13,7 +13,6 @@ const UNKNOWN_MAX_AGE_MS = 60_000;
 
 export interface LockOptions {
   readonly clock: Clock;
-  readonly signal: AbortSignal;
   /** How long to wait for another holder. */
   readonly timeoutMs: number;
 }
@@ -32,17 +31,16 @@ export interface FileLock {
  *
  * @throws DatastoreError DATASTORE_LOCKED with the holder, if that does not let go in time.
  */
-export async function acquireLock(directory: string, { clock, signal, timeoutMs }: LockOptions): Promise<FileLock> {
+export async function acquireLock(directory: string, { clock, timeoutMs }: LockOptions): Promise<FileLock> {
   const path = join(directory, LOCK_NAME);
   const owner = thisOwner(randomBytes(8).toString("hex"));
-  const candidate = join(directory, `${TEMPORARY_PREFIX}lock-${owner.token}.tmp`);
+  const candidate = join(directory, `${LOCK_CANDIDATE_PREFIX}${owner.token}.tmp`);
   const backoff = new Backoff({ initialMs: 5, maxMs: 200 }, Math.random);
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   let wasAbandoned = false;
   try {
     await fs.writeFile(candidate, JSON.stringify(owner), { flag: "wx" });
     while (!(await linkOnce(candidate, path))) {
-      signal.throwIfAborted();
       const holder = await holderOf(path);
       if (holder === undefined) continue;
       if (isAbandoned(holder, owner, clock.nowMs())) {
@@ -51,7 +49,7 @@ export async function acquireLock(directory: string, { clock, signal, timeoutMs 
         continue;
       }
       if (clock.monotonicMs() >= deadlineMs) throw lockedBy(path, holder);
-      await sleep(clock, backoff.nextMs(), signal);
+      await sleep(clock, backoff.nextMs());
     }
   } finally {
     await fs.rm(candidate, { force: true }).catch(() => {});
