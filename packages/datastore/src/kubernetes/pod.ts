@@ -8,6 +8,7 @@ import {
   type NatSpec,
   ORCHESTRATOR_LABEL,
   type PodResource,
+  type ResourceMetadata,
   SERVICE_ACCOUNT_LABEL,
   SERVICE_ACCOUNT_PROFILE_PREFIX,
   type WorkloadEndpointResource,
@@ -28,6 +29,9 @@ const ANNOTATIONS = {
   allowedSourcePrefixes: "cni.projectcalico.org/allowedSourcePrefixes",
   networkStatus: "k8s.v1.cni.cncf.io/network-status",
 } as const;
+
+/** What the endpoint keeps of the pod's annotations. */
+const KEPT_ANNOTATIONS = [ANNOTATIONS.containerID, ANNOTATIONS.networkStatus] as const;
 
 /** Longer names do not fit into a label value. */
 const MAX_SERVICE_ACCOUNT_LABEL = 62;
@@ -61,9 +65,11 @@ export function podEndpointName(pod: PodResource): string {
   });
 }
 
+const FINISHED: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed", "Completed"]);
+
 /** True when the pod's addresses are no longer its own. */
 export function isFinishedPod({ metadata, status }: PodResource): boolean {
-  if (["Succeeded", "Failed", "Completed"].includes(status?.phase ?? "")) return true;
+  if (FINISHED.has(status?.phase)) return true;
   if (metadata.deletionTimestamp === undefined) return false;
   const { annotations = {} } = metadata;
   // Blank but there: the CNI plugin has released the addresses.
@@ -91,83 +97,107 @@ class Unusable extends Error {
   }
 }
 
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/*
+ * Runs for every pod of a cluster. Fields are set one by one where they are there: an object literal with a conditional
+ * spread for each took three times as long.
+ */
 function convert(pod: PodResource, options: PodConversionOptions, issues: ItemIssue[]): WorkloadEndpointResource {
   const { metadata, spec = {} } = pod;
   const namespace = metadata.namespace ?? "";
   const annotations = metadata.annotations ?? {};
   const account = spec.serviceAccountName ?? "";
   const networks = isFinishedPod(pod) ? [] : networksOf(pod);
-  const containerID = annotations[ANNOTATIONS.containerID];
-  const networkStatus = annotations[ANNOTATIONS.networkStatus];
   const nats = natsOf(annotations[ANNOTATIONS.floatingIPs], networks);
   const prefixes = prefixesOf(annotations[ANNOTATIONS.allowedSourcePrefixes]);
   const ports = portsOf(pod);
   const qosControls = qosControlsOf(annotations, issues);
-  const kept = {
-    ...(containerID !== undefined && { [ANNOTATIONS.containerID]: containerID }),
-    ...(networkStatus !== undefined && { [ANNOTATIONS.networkStatus]: networkStatus }),
-  };
-  const endpoint: WorkloadEndpointSpec = {
+  const containerID = annotations[ANNOTATIONS.containerID];
+  const profiles = [NAMESPACE_PROFILE_PREFIX + namespace];
+  if (account !== "") profiles.push(`${SERVICE_ACCOUNT_PROFILE_PREFIX}${namespace}.${account}`);
+  const endpoint: Writable<WorkloadEndpointSpec> = {
     orchestrator: "k8s",
     node: spec.nodeName ?? "",
     pod: metadata.name,
     endpoint: "eth0",
     interfaceName: workloadInterfaceName(namespace, metadata.name, options.interfacePrefix),
-    profiles: [
-      NAMESPACE_PROFILE_PREFIX + namespace,
-      ...(account === "" ? [] : [`${SERVICE_ACCOUNT_PROFILE_PREFIX}${namespace}.${account}`]),
-    ],
+    profiles,
     ipNetworks: networks.map(formatCidr),
-    ...(containerID !== undefined && { containerID }),
-    ...(account !== "" && { serviceAccountName: account }),
-    ...(nats.length > 0 && { ipNATs: nats }),
-    ...(ports.length > 0 && { ports }),
-    ...(prefixes.length > 0 && { allowSpoofedSourcePrefixes: prefixes }),
-    ...(qosControls !== undefined && { qosControls }),
   };
+  if (containerID !== undefined) endpoint.containerID = containerID;
+  if (account !== "") endpoint.serviceAccountName = account;
+  if (nats.length > 0) endpoint.ipNATs = nats;
+  if (ports.length > 0) endpoint.ports = ports;
+  if (prefixes.length > 0) endpoint.allowSpoofedSourcePrefixes = prefixes;
+  if (qosControls !== undefined) endpoint.qosControls = qosControls;
   return {
     apiVersion: CALICO_V3,
     kind: "WorkloadEndpoint",
-    metadata: {
-      name: podEndpointName(pod),
-      namespace,
-      ...(metadata.generateName !== undefined && { generateName: metadata.generateName }),
-      ...(metadata.uid !== undefined && { uid: metadata.uid }),
-      ...(metadata.resourceVersion !== undefined && { resourceVersion: metadata.resourceVersion }),
-      ...(metadata.creationTimestamp !== undefined && { creationTimestamp: metadata.creationTimestamp }),
-      labels: {
-        ...metadata.labels,
-        [NAMESPACE_LABEL]: namespace,
-        [ORCHESTRATOR_LABEL]: "k8s",
-        ...(account !== "" && account.length <= MAX_SERVICE_ACCOUNT_LABEL && { [SERVICE_ACCOUNT_LABEL]: account }),
-      },
-      ...(Object.keys(kept).length > 0 && { annotations: kept }),
-    },
+    metadata: metadataOf(pod, namespace, account),
     spec: endpoint,
   };
 }
 
+function metadataOf(pod: PodResource, namespace: string, account: string): ResourceMetadata {
+  const { uid, resourceVersion, generateName, creationTimestamp, annotations = {} } = pod.metadata;
+  const labels: Record<string, string> = { ...pod.metadata.labels };
+  labels[NAMESPACE_LABEL] = namespace;
+  labels[ORCHESTRATOR_LABEL] = "k8s";
+  if (account !== "" && account.length <= MAX_SERVICE_ACCOUNT_LABEL) labels[SERVICE_ACCOUNT_LABEL] = account;
+  const metadata: Writable<ResourceMetadata> = { name: podEndpointName(pod), namespace, labels };
+  if (generateName !== undefined) metadata.generateName = generateName;
+  if (uid !== undefined) metadata.uid = uid;
+  if (resourceVersion !== undefined) metadata.resourceVersion = resourceVersion;
+  if (creationTimestamp !== undefined) metadata.creationTimestamp = creationTimestamp;
+  const kept: Record<string, string> = {};
+  let hasKept = false;
+  for (const name of KEPT_ANNOTATIONS) {
+    const text = annotations[name];
+    if (text === undefined) continue;
+    kept[name] = text;
+    hasKept = true;
+  }
+  if (hasKept) metadata.annotations = kept;
+  return metadata;
+}
+
+/** The addresses of a comma-separated list, each trimmed; none for what is absent. */
+function listed(text: string | undefined): readonly string[] {
+  if (text === undefined || text === "") return NO_TEXTS;
+  if (!text.includes(",")) return text.trim() === "" ? NO_TEXTS : [text.trim()];
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+const NO_TEXTS: readonly string[] = [];
+
+/** The sources of a pod's addresses in the order in which they count. */
+const ADDRESS_SOURCES: readonly (readonly [field: string, read: (pod: PodResource) => readonly string[]])[] = [
+  ["status.podIPs", ({ status }) => (status?.podIPs ?? []).map(({ ip }) => ip ?? "").filter((ip) => ip !== "")],
+  ["status.podIP", ({ status }) => listed(status?.podIP)],
+  ...[ANNOTATIONS.podIPs, ANNOTATIONS.podIP, ANNOTATIONS.awsPodIPs].map(
+    (name): readonly [string, (pod: PodResource) => readonly string[]] => [
+      `metadata.annotations.${name}`,
+      ({ metadata }) => listed(metadata.annotations?.[name]),
+    ],
+  ),
+];
+
 /** The first source that names an address; the status comes late, the annotations are the CNI plugin's own. */
-function networksOf({ metadata, status }: PodResource): Cidr[] {
-  const { annotations = {} } = metadata;
-  const list = (text: string | undefined): string[] =>
-    (text ?? "")
-      .split(",")
-      .map((part) => part.trim())
-      .filter((part) => part !== "");
-  const sources: readonly (readonly [field: string, addresses: readonly string[]])[] = [
-    ["status.podIPs", (status?.podIPs ?? []).map(({ ip }) => ip ?? "").filter((ip) => ip !== "")],
-    ["status.podIP", list(status?.podIP)],
-    [`metadata.annotations.${ANNOTATIONS.podIPs}`, list(annotations[ANNOTATIONS.podIPs])],
-    [`metadata.annotations.${ANNOTATIONS.podIP}`, list(annotations[ANNOTATIONS.podIP])],
-    [`metadata.annotations.${ANNOTATIONS.awsPodIPs}`, list(annotations[ANNOTATIONS.awsPodIPs])],
-  ];
-  const [field, addresses] = sources.find(([, found]) => found.length > 0) ?? ["", []];
-  return addresses.map((text) => {
-    const cidr = parseCidr(text);
-    if (cidr === undefined) throw new Unusable(field, `Expected an address, found "${text}"`);
-    return cidr;
-  });
+function networksOf(pod: PodResource): Cidr[] {
+  for (const [field, read] of ADDRESS_SOURCES) {
+    const addresses = read(pod);
+    if (addresses.length === 0) continue;
+    return addresses.map((text) => {
+      const cidr = parseCidr(text);
+      if (cidr === undefined) throw new Unusable(field, `Expected an address, found "${text}"`);
+      return cidr;
+    });
+  }
+  return [];
 }
 
 function jsonStrings(field: string, text: string | undefined): readonly string[] {
@@ -214,24 +244,31 @@ const PROTOCOLS: ReadonlySet<string> = new Set(["TCP", "UDP", "SCTP"]);
 /** The ports that something can refer to: by name, or on the host. */
 function portsOf({ spec }: PodResource): readonly EndpointPortSpec[] {
   const out: EndpointPortSpec[] = [];
-  for (const container of [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]) {
-    const ports: unknown = container?.ports;
-    for (const port of Array.isArray(ports) ? (ports as unknown[]) : []) {
-      if (!isObject(port)) continue;
-      const { name, containerPort, hostPort } = port;
-      const protocol = port["protocol"] || "TCP";
-      if (typeof containerPort !== "number" || containerPort === 0) continue;
-      const isNamed = typeof name === "string" && name !== "";
-      const isOnHost = typeof hostPort === "number" && hostPort !== 0;
-      if ((!isNamed && !isOnHost) || typeof protocol !== "string" || !PROTOCOLS.has(protocol)) continue;
-      out.push({
-        ...(isNamed && { name }),
-        protocol,
-        port: containerPort,
-        ...(isOnHost && { hostPort }),
-        ...(typeof port["hostIP"] === "string" && port["hostIP"] !== "" && { hostIP: port["hostIP"] }),
-      });
+  for (const containers of [spec?.containers, spec?.initContainers]) {
+    for (const container of containers ?? []) {
+      const ports: unknown = container?.ports;
+      if (!Array.isArray(ports)) continue;
+      for (const port of ports as unknown[]) {
+        const read = portOf(port);
+        if (read !== undefined) out.push(read);
+      }
     }
   }
   return out;
+}
+
+function portOf(value: unknown): EndpointPortSpec | undefined {
+  if (!isObject(value)) return undefined;
+  const { name, containerPort, hostPort, hostIP } = value;
+  const protocol = value["protocol"] || "TCP";
+  if (typeof containerPort !== "number" || containerPort === 0) return undefined;
+  if (typeof protocol !== "string" || !PROTOCOLS.has(protocol)) return undefined;
+  const isNamed = typeof name === "string" && name !== "";
+  const isOnHost = typeof hostPort === "number" && hostPort !== 0;
+  if (!isNamed && !isOnHost) return undefined;
+  const port: Writable<EndpointPortSpec> = { protocol, port: containerPort };
+  if (isNamed) port.name = name;
+  if (isOnHost) port.hostPort = hostPort;
+  if (typeof hostIP === "string" && hostIP !== "") port.hostIP = hostIP;
+  return port;
 }

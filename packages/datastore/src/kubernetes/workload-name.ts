@@ -26,12 +26,8 @@ function escaped(part: string, what: string): string {
  * @throws DatastoreError DATASTORE_MALFORMED, naming the part.
  */
 export function formatWorkloadName({ node, orchestrator, workload, endpoint }: WorkloadName): string {
-  return [
-    escaped(node, "node"),
-    escaped(orchestrator, "orchestrator"),
-    escaped(workload, orchestrator === "k8s" ? "pod" : "workload"),
-    escaped(endpoint, "endpoint"),
-  ].join("-");
+  const what = orchestrator === "k8s" ? "pod" : "workload";
+  return `${escaped(node, "node")}-${escaped(orchestrator, "orchestrator")}-${escaped(workload, what)}-${escaped(endpoint, "endpoint")}`;
 }
 
 /** How the names of all endpoints begin that have these first parts: each part, and a dash after it. */
@@ -51,22 +47,26 @@ export function formatWorkloadPrefix({ node, orchestrator, workload }: Partial<W
 export function parseWorkloadName(name: string): WorkloadName | undefined {
   // A lone dash separates, "--" stands for "-"; no part begins or ends with a dash, so this reads from the left.
   const parts: string[] = [];
-  let part = "";
-  for (let i = 0; i < name.length; i++) {
-    if (name[i] !== "-") part += name[i];
-    else if (name[i + 1] === "-") {
-      part += "-";
-      i++;
-    } else {
-      parts.push(part);
-      part = "";
+  let start = 0;
+  let hasDash = false;
+  for (let at = name.indexOf("-"); ; at = name.indexOf("-", at)) {
+    if (at >= 0 && name.charCodeAt(at + 1) === DASH) {
+      hasDash = true;
+      at += 2;
+      continue;
     }
+    const part = name.slice(start, at < 0 ? undefined : at);
+    parts.push(hasDash ? part.replaceAll("--", "-") : part);
+    if (at < 0) break;
+    start = ++at;
+    hasDash = false;
   }
-  parts.push(part);
   const [node = "", orchestrator = "", workload = "", endpoint = ""] = parts;
   if (parts.length !== 4 || node === "" || orchestrator === "" || workload === "") return undefined;
   return { node, orchestrator, workload, endpoint };
 }
+
+const DASH = 45;
 
 /**
  * The host side interface of a pod: `cali` and 11 hex digits of the SHA-1 of `namespace.pod`.

@@ -121,7 +121,7 @@ function podItem(pod: PodResource, options: ConversionOptions): ConvertedItem | 
   return {
     kind: "WorkloadEndpoint",
     namespace,
-    name: podEndpointName(pod),
+    name: resource?.metadata.name ?? podEndpointName(pod),
     value: resource,
     issues,
     subject: subjectOf(pod),

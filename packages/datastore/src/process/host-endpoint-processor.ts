@@ -4,9 +4,9 @@ import type { ItemIssue } from "../driver/item-issue.ts";
 import { parseDscp } from "../kubernetes/dscp.ts";
 import { conflictCache } from "./conflict-cache.ts";
 import { errorAt, warningAt } from "./issue.ts";
-import { labelsOf } from "./network-set-processor.ts";
 import { isNumericPort, readPort, readProtocol } from "./policy/port.ts";
 import type { UpdateProcessor } from "./processor.ts";
+import { sortedMap } from "./sorted-map.ts";
 
 const DSCP_ANNOTATION = "qos.projectcalico.org/dscp";
 
@@ -28,7 +28,7 @@ export function hostEndpointProcessor(): UpdateProcessor {
       name: typeof spec["interfaceName"] === "string" ? spec["interfaceName"] : "",
       expected_ipv4_addrs: addresses.filter((address) => !address.includes(":")),
       expected_ipv6_addrs: addresses.filter((address) => address.includes(":")),
-      labels: labelsOf(value),
+      labels: sortedMap(value.metadata.labels ?? {}),
       profile_ids: stringsOf(spec["profiles"]),
       ...(ports.length > 0 && { ports }),
       ...(dscpValue !== undefined && { qosControls: { dscp: dscpValue } }),

@@ -3,6 +3,7 @@ import { isObject, NAMESPACE_LABEL, NAMESPACE_PROFILE_PREFIX, type NetworkSet, t
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { warningAt } from "./issue.ts";
 import { processed, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+import { sortedMap } from "./sorted-map.ts";
 
 /** NetworkSets: also in their namespace's profile, so that rules with a namespace selector find them. */
 export function networkSetProcessor(): UpdateProcessor {
@@ -30,7 +31,11 @@ function setProcessor(belongingOf: (namespace: string) => Belonging): UpdateProc
     if (value === undefined) return processed([{ key, value: undefined }], issues);
     const found: ItemIssue[] = [...issues];
     const { label, rest } = belongingOf(item.namespace);
-    const set: NetworkSet = { nets: netsOf(value, found), labels: labelsOf(value, label), ...rest };
+    const set: NetworkSet = {
+      nets: netsOf(value, found),
+      labels: sortedMap(value.metadata.labels ?? {}, label),
+      ...rest,
+    };
     return processed([{ key, value: set }], found);
   });
 }
@@ -50,14 +55,4 @@ function netsOf(resource: Resource, issues: ItemIssue[]): string[] {
     else out.add(canonical);
   }
   return [...out];
-}
-
-/** The labels of a resource with `extra` over them, sorted by name. */
-export function labelsOf(
-  resource: Resource,
-  extra: Iterable<readonly [string, string]> = [],
-): ReadonlyMap<string, string> {
-  const labels = new Map(Object.entries(resource.metadata.labels ?? {}));
-  for (const [name, value] of extra) labels.set(name, value);
-  return new Map([...labels].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

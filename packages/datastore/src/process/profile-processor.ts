@@ -2,8 +2,9 @@ import { isObject, type ProfileRules, type ProfileSpec } from "@bulrush/model";
 import { issuesOf } from "./check.ts";
 import { specErrors } from "./issue.ts";
 import { profileSpec } from "./policy/check-policy.ts";
-import { convertRule, sortedMap } from "./policy/rule.ts";
+import { convertRule } from "./policy/rule.ts";
 import { processed, type ProcessedKV, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+import { sortedMap } from "./sorted-map.ts";
 
 /**
  * Profiles: three keys each. One that cannot be read has none of them, and a profile that is missing lets nothing

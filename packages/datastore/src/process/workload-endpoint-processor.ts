@@ -1,4 +1,4 @@
-import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
+import { canonicalCidr, type Family, formatAddress, parseAddress } from "@bulrush/ip";
 import {
   type EndpointPort,
   isObject,
@@ -14,8 +14,8 @@ import {
 import { parseWorkloadName } from "../kubernetes/workload-name.ts";
 import { errorAt } from "./issue.ts";
 import { isNumericPort, readPort, readProtocol } from "./policy/port.ts";
-import { sortedMap } from "./policy/rule.ts";
 import { type Processed, processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+import { sortedMap } from "./sorted-map.ts";
 
 /** Workload endpoints. One without addresses, or that cannot be read, does not exist. */
 export function workloadEndpointProcessor(): UpdateProcessor {
@@ -49,8 +49,6 @@ function convert(resource: Resource): WorkloadEndpoint | string | undefined {
   if (networks.length === 0) return undefined;
   const spoofed = masked(spec.allowSpoofedSourcePrefixes);
   if (spoofed === undefined) return "spec.allowSpoofedSourcePrefixes";
-  const nats = natsOf(spec.ipNATs);
-  if (nats === undefined) return "spec.ipNATs";
   const out: Writable<WorkloadEndpoint> = {
     state: "active",
     name: spec.interfaceName ?? "",
@@ -60,61 +58,74 @@ function convert(resource: Resource): WorkloadEndpoint | string | undefined {
     labels: labelsOf(resource, spec),
   };
   if (spec.mac) out.mac = spec.mac;
-  const v4 = nats.filter(({ ext_ip }) => !ext_ip.includes(":"));
-  const v6 = nats.filter(({ ext_ip }) => ext_ip.includes(":"));
-  if (v4.length > 0) out.ipv4_nat = v4;
-  if (v6.length > 0) out.ipv6_nat = v6;
-  for (const family of [4, 6] as const) {
-    const text = spec[`ipv${family}Gateway`];
-    if (!text) continue;
-    const gateway = parseAddress(text);
-    if (gateway?.family !== family) return `spec.ipv${family}Gateway`;
-    out[`ipv${family}_gateway`] = formatAddress(gateway);
+  if (!addNats(out, spec.ipNATs)) return "spec.ipNATs";
+  if (spec.ipv4Gateway) {
+    const gateway = gatewayOf(spec.ipv4Gateway, 4);
+    if (gateway === undefined) return "spec.ipv4Gateway";
+    out.ipv4_gateway = gateway;
   }
-  const ports = portsOf(spec.ports);
-  if (ports === undefined) return "spec.ports";
-  if (ports.length > 0) out.ports = ports;
+  if (spec.ipv6Gateway) {
+    const gateway = gatewayOf(spec.ipv6Gateway, 6);
+    if (gateway === undefined) return "spec.ipv6Gateway";
+    out.ipv6_gateway = gateway;
+  }
+  if (!addPorts(out, spec.ports)) return "spec.ports";
   if (resource.metadata.generateName) out.generate_name = resource.metadata.generateName;
   if (spoofed.length > 0) out.allow_spoofed_source_ips = spoofed;
-  const annotations = resource.metadata.annotations ?? {};
-  if (Object.keys(annotations).length > 0) out.annotations = sortedMap(annotations);
+  const annotations = sortedMap(resource.metadata.annotations ?? {});
+  if (annotations.size > 0) out.annotations = annotations;
   if (spec.qosControls) out.qosControls = spec.qosControls;
   return out;
 }
 
 function masked(nets: readonly string[] | undefined | null): string[] | undefined {
-  const out = (nets ?? []).map(canonicalCidr);
-  return out.every((net) => net !== undefined) ? out : undefined;
+  const out: string[] = [];
+  for (const net of nets ?? []) {
+    const cidr = canonicalCidr(net);
+    if (cidr === undefined) return undefined;
+    out.push(cidr);
+  }
+  return out;
 }
 
-function natsOf(nats: WorkloadEndpointSpec["ipNATs"]): NatMapping[] | undefined {
-  const out: NatMapping[] = [];
+/** False for an address that cannot be read. */
+function addNats(out: Writable<WorkloadEndpoint>, nats: WorkloadEndpointSpec["ipNATs"]): boolean {
   for (const { internalIP, externalIP } of nats ?? []) {
     const internal = parseAddress(internalIP);
     const external = parseAddress(externalIP);
-    if (internal === undefined || external === undefined) return undefined;
-    out.push({ int_ip: formatAddress(internal), ext_ip: formatAddress(external) });
+    if (internal === undefined || external === undefined) return false;
+    const nat: NatMapping = { int_ip: formatAddress(internal), ext_ip: formatAddress(external) };
+    if (external.family === 4) out.ipv4_nat = [...(out.ipv4_nat ?? []), nat];
+    else out.ipv6_nat = [...(out.ipv6_nat ?? []), nat];
   }
-  return out;
+  return true;
 }
 
-function portsOf(ports: WorkloadEndpointSpec["ports"]): EndpointPort[] | undefined {
-  const out: EndpointPort[] = [];
+function gatewayOf(text: string, family: Family): string | undefined {
+  const address = parseAddress(text);
+  return address?.family === family ? formatAddress(address) : undefined;
+}
+
+/** Takes the ports with a name. False for one that cannot be read. */
+function addPorts(out: Writable<WorkloadEndpoint>, ports: WorkloadEndpointSpec["ports"]): boolean {
+  const named: EndpointPort[] = [];
   for (const { name, protocol, port } of ports ?? []) {
     if (!name) continue;
     const [readP, number] = [readProtocol(protocol), readPort(port)];
-    if (readP === undefined || number === undefined || !isNumericPort(number)) return undefined;
-    out.push({ name, protocol: readP, port: Number(number) });
+    if (readP === undefined || number === undefined || !isNumericPort(number)) return false;
+    named.push({ name, protocol: readP, port: Number(number) });
   }
-  return out;
+  if (named.length > 0) out.ports = named;
+  return true;
 }
 
 /** An endpoint must not name labels that only its profiles may give it. */
-function labelsOf({ metadata }: Resource, spec: WorkloadEndpointSpec): ReadonlyMap<string, string> {
-  const own = Object.entries(metadata.labels ?? {}).filter(
-    ([name]) => !name.startsWith(NAMESPACE_LABEL_PREFIX) && !name.startsWith(SERVICE_ACCOUNT_LABEL_PREFIX),
+function labelsOf({ metadata }: Resource, { serviceAccountName }: WorkloadEndpointSpec): ReadonlyMap<string, string> {
+  const labels = sortedMap(
+    metadata.labels ?? {},
+    serviceAccountName ? [[SERVICE_ACCOUNT_LABEL, serviceAccountName]] : undefined,
   );
-  const account = spec.serviceAccountName;
-  if (account) own.push([SERVICE_ACCOUNT_LABEL, account]);
-  return sortedMap(Object.fromEntries(own));
+  for (const name of labels.keys())
+    if (name.startsWith(NAMESPACE_LABEL_PREFIX) || name.startsWith(SERVICE_ACCOUNT_LABEL_PREFIX)) labels.delete(name);
+  return labels;
 }

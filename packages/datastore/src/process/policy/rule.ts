@@ -1,5 +1,6 @@
 import { canonicalCidr } from "@bulrush/ip";
 import type { EntityRule, HTTPMatch, Port, Rule, RuleSpec } from "@bulrush/model";
+import { sortedMap } from "../sorted-map.ts";
 import type { ReadRule } from "./close-policy.ts";
 import { readPort, readProtocol } from "./port.ts";
 import { entitySelector } from "./selector.ts";
@@ -79,9 +80,4 @@ export function convertRule({ rule, unscoped }: ReadRule, namespace: string): Ru
   const annotations = rule.metadata?.annotations;
   if (annotations && Object.keys(annotations).length > 0) out.metadata = { annotations: sortedMap(annotations) };
   return out;
-}
-
-/** A plain object of strings as a Map, sorted by key. */
-export function sortedMap(object: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
-  return new Map(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
