@@ -15,6 +15,8 @@ const ROWS: readonly (readonly [
   [{ BULRUSH_DATASTORE_DIR: "/d", DATASTORE_TYPE: "kubernetes", TYPHA_DATASTORETYPE: "file" }, "TYPHA_", "file"],
   [{ BULRUSH_DATASTORE_DIR: "/d", DATASTORE_TYPE: "kubernetes", TYPHA_DATASTORETYPE: "file" }, "FELIX_", "kubernetes"],
   [{ BULRUSH_DATASTORE_DIR: "/d", FELIX_DATASTORETYPE: "file" }, "FELIX_", "file"],
+  [{ CALICO_ETCD_ENDPOINTS: "https://a:2379" }, "", "etcdv3"],
+  [{ CALICO_DATASTORE_TYPE: "kubernetes", DATASTORE_TYPE: "file" }, "FELIX_", "kubernetes"],
 ];
 
 for (const [env, prefix, want] of ROWS) {

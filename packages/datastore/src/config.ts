@@ -27,7 +27,8 @@ export type DatastoreConfig = FileDatastoreConfig | KubernetesDatastoreConfig | 
 
 /**
  * The datastore that the environment asks for. `<prefix>DATASTORETYPE` beats `DATASTORE_TYPE`; unset: `file` if
- * BULRUSH_DATASTORE_DIR is set, `etcdv3` if ETCD_ENDPOINTS is, else `kubernetes`.
+ * BULRUSH_DATASTORE_DIR is set, `etcdv3` if ETCD_ENDPOINTS is, else `kubernetes`. The variables of upstream may have the
+ * prefix `CALICO_`, which wins.
  *
  * @param prefix "TYPHA_" or "FELIX_"; "" for the tools.
  * @throws DatastoreError DATASTORE_BAD_CONFIG, naming the variable.
@@ -36,12 +37,15 @@ export function datastoreConfigFromEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   prefix: "TYPHA_" | "FELIX_" | "" = "",
 ): DatastoreConfig {
+  const read = (name: string): string => env[`CALICO_${name}`] || env[name] || "";
   const prefixes = env["FELIX_INTERFACEPREFIX"] ?? "";
   const directory = env["BULRUSH_DATASTORE_DIR"] ?? "";
-  const endpoints = (env["ETCD_ENDPOINTS"] ?? "").split(",").filter((endpoint) => endpoint !== "");
+  const endpoints = read("ETCD_ENDPOINTS")
+    .split(",")
+    .filter((endpoint) => endpoint !== "");
   const own = prefix === "" ? "" : (env[`${prefix}DATASTORETYPE`] ?? "");
   const variable = own === "" ? "DATASTORE_TYPE" : `${prefix}DATASTORETYPE`;
-  const chosen = own === "" ? (env["DATASTORE_TYPE"] ?? "") : own;
+  const chosen = own === "" ? read("DATASTORE_TYPE") : own;
   const type = chosen === "" ? (directory !== "" ? "file" : endpoints.length > 0 ? "etcdv3" : "kubernetes") : chosen;
   switch (type) {
     case "file":
@@ -53,7 +57,7 @@ export function datastoreConfigFromEnvironment(
       return {
         type,
         directory,
-        usePodCIDR: /^(?:1|true|yes|y|t)$/i.test(env["USE_POD_CIDR"] ?? ""),
+        usePodCIDR: /^(?:1|true|yes|y|t)$/i.test(read("USE_POD_CIDR")),
         ...(prefixes !== "" && { interfacePrefix: prefixes }),
       };
     case "etcdv3":

@@ -31,17 +31,21 @@ export function chooseSource(options: ChooseSourceOptions): SourceFactory {
   return (callbacks) => datastoreSource({ datastore, clock, logger }, callbacks);
 }
 
-/** The environment with our own settings in the names that the datastore reads: the file counts like a variable. */
+/** The environment with our own settings in the strongest names that the datastore reads: the file counts like a variable. */
 function datastoreEnvironment(config: FelixConfig, env: ChooseSourceOptions["env"]): ChooseSourceOptions["env"] {
   const endpoints = config.EtcdEndpoints.map((url) => url.replace(/\/$/, ""));
-  if (endpoints.length === 0 && config.DatastoreType === "etcdv3" && (env["ETCD_ENDPOINTS"] ?? "") === "")
+  if (
+    endpoints.length === 0 &&
+    config.DatastoreType === "etcdv3" &&
+    !(env["CALICO_ETCD_ENDPOINTS"] || env["ETCD_ENDPOINTS"])
+  )
     endpoints.push(`${config.EtcdScheme}://${config.EtcdAddr}`);
   return {
     ...env,
     ...(config.DatastoreType !== "" && { FELIX_DATASTORETYPE: config.DatastoreType }),
-    ...(endpoints.length > 0 && { ETCD_ENDPOINTS: endpoints.join(",") }),
-    ...(config.EtcdKeyFile !== "" && { ETCD_KEY_FILE: config.EtcdKeyFile }),
-    ...(config.EtcdCertFile !== "" && { ETCD_CERT_FILE: config.EtcdCertFile }),
-    ...(config.EtcdCaFile !== "" && { ETCD_CA_CERT_FILE: config.EtcdCaFile }),
+    ...(endpoints.length > 0 && { CALICO_ETCD_ENDPOINTS: endpoints.join(",") }),
+    ...(config.EtcdKeyFile !== "" && { CALICO_ETCD_KEY_FILE: config.EtcdKeyFile }),
+    ...(config.EtcdCertFile !== "" && { CALICO_ETCD_CERT_FILE: config.EtcdCertFile }),
+    ...(config.EtcdCaFile !== "" && { CALICO_ETCD_CA_CERT_FILE: config.EtcdCaFile }),
   };
 }

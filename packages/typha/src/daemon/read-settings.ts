@@ -28,7 +28,7 @@ export function datastoreConfig(
     {
       ...env,
       ...(DatastoreType !== undefined && { TYPHA_DATASTORETYPE: DatastoreType }),
-      ...(EtcdEndpoints.length > 0 && { ETCD_ENDPOINTS: EtcdEndpoints.join(",") }),
+      ...(EtcdEndpoints.length > 0 && { CALICO_ETCD_ENDPOINTS: EtcdEndpoints.join(",") }),
     },
     "TYPHA_",
   );
