@@ -32,8 +32,13 @@ const HOST_CONFIG: readonly (readonly [name: string, path: readonly string[], re
 export function nodeProcessor({ usePodCIDR }: NodeProcessorOptions): UpdateProcessor {
   // Between two lists only: what a list does not have any more is deleted by the watcher cache.
   const blocksOf = new Map<string, ReadonlySet<string>>();
+  // A network may go to another node before the one that had it is gone.
+  const ownerOf = new Map<string, string>();
   return {
-    onSyncerStarting: () => blocksOf.clear(),
+    onSyncerStarting: () => {
+      blocksOf.clear();
+      ownerOf.clear();
+    },
     process({ item, value, issues = [] }) {
       const found: ItemIssue[] = [...issues];
       const hostname = item.name;
@@ -43,9 +48,14 @@ export function nodeProcessor({ usePodCIDR }: NodeProcessorOptions): UpdateProce
       if (usePodCIDR) {
         const now = podCidrsOf(value, found);
         for (const cidr of blocksOf.get(hostname) ?? []) {
-          if (!now.has(cidr)) outputs.push({ key: { type: "Block", cidr }, value: undefined });
+          if (now.has(cidr) || ownerOf.get(cidr) !== hostname) continue;
+          ownerOf.delete(cidr);
+          outputs.push({ key: { type: "Block", cidr }, value: undefined });
         }
-        for (const cidr of now) outputs.push({ key: { type: "Block", cidr }, value: blockOf(cidr, hostname) });
+        for (const cidr of now) {
+          ownerOf.set(cidr, hostname);
+          outputs.push({ key: { type: "Block", cidr }, value: blockOf(cidr, hostname) });
+        }
         if (now.size > 0) blocksOf.set(hostname, now);
         else blocksOf.delete(hostname);
       }

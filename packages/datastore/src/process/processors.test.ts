@@ -281,6 +281,20 @@ test("Node: pod CIDRs become blocks, and what vanished is deleted; a resync is t
   assert.deepEqual(blocks(["10.2.0.0/24"]), [["10.2.0.0-24", true]]);
 });
 
+test("Node: a network that went to another node stays when the first one goes", () => {
+  const on = processor("Node", true);
+  const blocks = (name: string, cidrs: readonly string[] | undefined): unknown => {
+    const result = run(on, "Node", name, cidrs && { spec: {}, status: { podCIDRs: cidrs } });
+    return result.outputs
+      .filter(({ key }) => key.type === "Block")
+      .map(({ value }) => (value as { affinity?: string } | undefined)?.affinity);
+  };
+  assert.deepEqual(blocks("a", ["10.1.0.0/24"]), ["host:a"]);
+  assert.deepEqual(blocks("b", ["10.1.0.0/24"]), ["host:b"]);
+  assert.deepEqual(blocks("a", undefined), []);
+  assert.deepEqual(blocks("b", undefined), [undefined]);
+});
+
 const DURATIONS: readonly (readonly [field: string, value: unknown, path: string, want: string | undefined])[] = [
   ["iptablesRefreshInterval", "12.345s", "IptablesRefreshInterval", "12.345"],
   ["reportingInterval", "0s", "ReportingIntervalSecs", "0"],

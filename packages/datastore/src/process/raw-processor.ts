@@ -1,6 +1,16 @@
 import { canonicalCidr } from "@bulrush/ip";
-import type { Block, BlockAffinity, Key, Resource, ResourceKind, Value } from "@bulrush/model";
-import { processed, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+import {
+  type Block,
+  type BlockAffinity,
+  formatKey,
+  isObject,
+  type JsonObject,
+  type Key,
+  type ResourceKind,
+  type Value,
+} from "@bulrush/model";
+import { errorAt } from "./issue.ts";
+import { processed, type ProcessedKV, simpleProcessor, type UpdateProcessor } from "./processor.ts";
 
 /** Resources that travel as they are. */
 export function rawProcessor(kind: ResourceKind): UpdateProcessor {
@@ -9,42 +19,73 @@ export function rawProcessor(kind: ResourceKind): UpdateProcessor {
   );
 }
 
-/** IPAM blocks: the value is the spec; the key is in the name, so that one that is gone has it too. */
+/**
+ * IPAM blocks: the value is the spec, the key its CIDR. One whose spec has none, or that is gone, is known by its name.
+ */
 export function blockProcessor(): UpdateProcessor {
-  return simpleProcessor(({ item, value, issues }) => {
-    const cidr = cidrOfName(item.name);
-    if (cidr === undefined) return processed([], issues);
-    return processed([{ key: { type: "Block", cidr }, value: specOf<Block>(value) }], issues);
+  return keyedByContents((name, spec) => {
+    const cidr = netOf(spec?.["cidr"]) ?? cidrOfName(name);
+    if (cidr === undefined) return undefined;
+    const lists = { allocations: [], unallocated: [], attributes: [] };
+    return { key: { type: "Block", cidr }, value: spec && ({ ...lists, ...spec } as unknown as Block) };
   });
 }
 
-/** Block affinities, named `<host>-<cidr>`; only those of `host` where one is given. */
+/**
+ * Block affinities, named `<host>-<cidr>`. Of `host` only, where one is given: a driver's watch may bring those of
+ * other hosts too, which its list left out.
+ */
 export function blockAffinityProcessor(host = ""): UpdateProcessor {
-  return rememberingKeys<BlockAffinity>((spec) => {
-    const { node, cidr, type } = spec as { node?: string; cidr?: string; type?: string };
-    if (typeof node !== "string" || typeof cidr !== "string" || (host !== "" && node !== host)) return undefined;
-    return { type: "BlockAffinity", affinityType: type === "virtual" ? "virtual" : "host", host: node, cidr };
+  return keyedByContents((_name, spec) => {
+    const { node, cidr: net, type, state, deleted } = spec ?? {};
+    const cidr = netOf(net);
+    if (typeof node !== "string" || node === "" || cidr === undefined) return undefined;
+    if (host !== "" && node !== host) return "another's";
+    const affinityType = type === "virtual" ? "virtual" : "host";
+    const value: BlockAffinity = {
+      ...(typeof state === "string" && { state }),
+      // The older group writes it as text.
+      ...((deleted === true || deleted === "true") && { deleted: true }),
+    };
+    return { key: { type: "BlockAffinity", affinityType, host: node, cidr }, value };
   });
 }
 
-/** A processor whose v1 key is in the contents: the key of what is gone is remembered from before. */
-function rememberingKeys<T extends Value>(keyOf: (spec: unknown) => Key | undefined): UpdateProcessor {
+interface Keyed {
+  readonly key: Key;
+  readonly value: Value | undefined;
+}
+
+/** What an item is; "another's": nothing to this processor; undefined: it cannot be read. */
+type Read = Keyed | "another's" | undefined;
+
+/**
+ * A processor whose v1 key is in the contents. The key that an item had is remembered, for when it goes or changes.
+ * Invariant: `keys` holds the key of each item that is alive at the consumer.
+ */
+function keyedByContents(read: (name: string, spec: JsonObject | undefined) => Read): UpdateProcessor {
   const keys = new Map<string, Key>();
   return {
-    process({ item, value, issues }) {
-      const spec = specOf<T>(value);
-      const key = (spec === undefined ? undefined : keyOf(spec)) ?? keys.get(item.name);
-      if (key === undefined) return processed([], issues);
-      if (spec === undefined) keys.delete(item.name);
-      else keys.set(item.name, key);
-      return processed([{ key, value: spec }], issues);
+    process({ item, value, issues = [] }) {
+      const spec = isObject(value?.spec) ? value.spec : undefined;
+      const found = read(item.name, spec);
+      const now = found === "another's" ? undefined : found;
+      const before = keys.get(item.name);
+      const outputs: ProcessedKV[] = [];
+      if (before !== undefined && (now === undefined || formatKey(now.key) !== formatKey(before)))
+        outputs.push({ key: before, value: undefined });
+      if (now !== undefined) outputs.push(now);
+      if (now?.value === undefined) keys.delete(item.name);
+      else keys.set(item.name, now.key);
+      const isUnreadable = value !== undefined && found !== "another's" && now?.value === undefined;
+      return processed(outputs, isUnreadable ? [...issues, errorAt("spec", "Cannot be read")] : issues);
     },
     onSyncerStarting: () => keys.clear(),
   };
 }
 
-function specOf<T>(value: Resource | undefined): T | undefined {
-  return value?.spec as T | undefined;
+function netOf(value: unknown): string | undefined {
+  return typeof value === "string" ? canonicalCidr(value) : undefined;
 }
 
 /**
