@@ -33,6 +33,7 @@ export type {
   WorkloadEndpointKey,
 } from "./v1/key.ts";
 export { formatKey, parseKey, POLICY_KINDS, RESOURCE_PLURALS } from "./v1/path.ts";
+export { namespaceTerm } from "./v1/namespace-term.ts";
 export { isWireguardKey, parseAsNumber } from "./v1/node-facts.ts";
 export { hasPorts, PROTOCOL_NUMBERS, protocolNumber } from "./v1/protocol.ts";
 export { type ReadKV, readKV } from "./v1/read-kv.ts";

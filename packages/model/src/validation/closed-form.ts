@@ -1,7 +1,8 @@
 import type { PolicyKey } from "../v1/key.ts";
 import type { Rule } from "../v1/rule.ts";
 import type { Policy, Tier } from "../v1/value.ts";
-import { NAMESPACE_LABEL, ORCHESTRATOR_LABEL } from "../v1/well-known.ts";
+import { ORCHESTRATOR_LABEL } from "../v1/well-known.ts";
+import { namespaceTerm } from "../v1/namespace-term.ts";
 import { isObject } from "../v3/json-object.ts";
 import { type Fields, isAbsent } from "./field.ts";
 import { bypassProblem, POLICY_FIELDS } from "./v1-policy.ts";
@@ -17,7 +18,7 @@ function scopeOf(key: PolicyKey): string {
   const terms: string[] = [];
   if (key.kind === "KubernetesNetworkPolicy" || key.kind === "KubernetesClusterNetworkPolicy")
     terms.push(`${ORCHESTRATOR_LABEL} == 'k8s'`);
-  if (key.namespace !== "") terms.push(`${NAMESPACE_LABEL} == '${key.namespace}'`);
+  if (key.namespace !== "") terms.push(namespaceTerm(key.namespace));
   return terms.length === 0 ? "all()" : terms.join(" && ");
 }
 

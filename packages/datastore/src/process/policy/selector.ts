@@ -3,11 +3,11 @@ import {
   type EntityRule,
   NAMESPACE_LABEL,
   NAMESPACE_LABEL_PREFIX,
+  namespaceTerm,
   SERVICE_ACCOUNT_LABEL,
   SERVICE_ACCOUNT_LABEL_PREFIX,
 } from "@bulrush/model";
 import {
-  compareLabel,
   hasLabel,
   labelInSet,
   mapSelector,
@@ -33,13 +33,6 @@ function profileSelector(text: string, prefix: string): Selector {
 
 function isBlank(text: string | undefined | null): boolean {
   return text === undefined || text === null || text.trim() === "";
-}
-
-function namespaceTerm(namespace: string): string {
-  // An API server lets no quote into a name, but not every store has one.
-  return namespace.includes("'")
-    ? new Selector(compareLabel(Op.equal, NAMESPACE_LABEL, namespace)).text
-    : `${NAMESPACE_LABEL} == '${namespace}'`;
 }
 
 export interface AppliesTo {
