@@ -46,6 +46,8 @@ export interface ListRequest {
 export interface ListPage {
   readonly items: readonly Item[];
   readonly revision: string;
+  /** The list is empty because the server does not have this kind yet: what to tell, while it is asked again. */
+  readonly missing?: string;
 }
 
 export interface WatchRequest {

@@ -145,6 +145,7 @@ export class WatcherCache {
     let items = 0;
     let revision = "";
     let isFirst = true;
+    let missing: string | undefined;
     try {
       const request = { kind: this.kind, revision: this.#revision, signal, ...(name !== undefined && { name }) };
       for await (const page of driver.list(request)) {
@@ -154,6 +155,7 @@ export class WatcherCache {
         items += page.items.length;
         await this.#processAll(page.items);
         revision = page.revision;
+        ({ missing } = page);
       }
     } catch (error) {
       await this.#listFailed(error, !isFirst);
@@ -169,7 +171,7 @@ export class WatcherCache {
     }
     await this.#finishResync(revision);
     if (!hasRevision) {
-      this.#poll();
+      this.#poll(missing);
       return false;
     }
     this.#quiet = undefined;
@@ -226,10 +228,10 @@ export class WatcherCache {
   }
 
   /** The kind cannot be watched: full lists take the place of events. */
-  #poll(): void {
+  #poll(reason?: string): void {
     this.#quiet = "polling";
     this.#needsList = true;
-    this.#setReason(undefined);
+    this.#setReason(reason);
     this.#blockFor(WATCH_POLL_INTERVAL_MS);
   }
 

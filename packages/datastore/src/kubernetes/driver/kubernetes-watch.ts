@@ -1,0 +1,132 @@
+import type { WatchEvent, WatchStream } from "../../driver/driver.ts";
+import type { ConversionOptions } from "../../manifest/to-item.ts";
+import { joinRevisions } from "./composite-revision.ts";
+import { opOf } from "./list-source.ts";
+import { rawEvents, type RawEvent } from "./raw-events.ts";
+import { readObject } from "./read-object.ts";
+import type { SkippedObjects } from "./skipped-objects.ts";
+import type { Selection } from "./source.ts";
+import type { WatchLines } from "./watch-lines.ts";
+
+/** One of the watches that a kind is made from. */
+export interface Half {
+  readonly selection: Selection;
+  readonly lines: WatchLines;
+  /** Where it stands. */
+  readonly revision: string;
+}
+
+export interface KubernetesWatchOptions {
+  readonly halves: readonly Half[];
+  readonly conversion: ConversionOptions;
+  readonly skipped: SkippedObjects;
+  /** Only this item. */
+  readonly name: string | undefined;
+  /** A watch was silent for too long. */
+  readonly onIdle: (op: string) => void;
+}
+
+/**
+ * The watches of a kind as one stream.
+ *
+ *     namespaces      ── lines ─┐
+ *                               ├─> read, convert ─> events, each with the place of both: "12/345"
+ *     serviceaccounts ── lines ─┘
+ *
+ * It ends when one of them ends: whoever reads goes on from the last revision, in which each has its own part.
+ *
+ * Invariant: `#revisions` is where the events that were given out have come to, one entry a half.
+ */
+export class KubernetesWatch implements WatchStream {
+  readonly #options: KubernetesWatchOptions;
+  readonly #revisions: string[];
+  #isClosed = false;
+
+  constructor(options: KubernetesWatchOptions) {
+    this.#options = options;
+    this.#revisions = options.halves.map(({ revision }) => revision);
+  }
+
+  async next(): Promise<readonly WatchEvent[] | undefined> {
+    const { halves } = this.#options;
+    for (;;) {
+      for (const [i, { lines }] of halves.entries()) {
+        const piece = lines.take();
+        if (piece === undefined) continue;
+        const events = this.#read(i, piece);
+        if (events.length > 0) return events;
+      }
+      const ended = halves.find(({ lines }) => lines.end !== undefined && !lines.hasLines);
+      if (ended !== undefined) return this.#ended(ended);
+      await new Promise<void>((resolve) => {
+        for (const { lines } of halves) lines.onChange = resolve;
+        // One may have changed while another was read.
+        if (halves.some(({ lines }) => lines.hasLines || lines.end !== undefined)) resolve();
+      });
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const { lines } of this.#options.halves) lines.close();
+  }
+
+  #ended({ lines, selection }: Half): readonly WatchEvent[] | undefined {
+    const { end } = lines;
+    const isFirst = !this.#isClosed;
+    this.close();
+    if (!isFirst || end === undefined || end === "ended") return undefined;
+    if (end !== "idle") return [{ type: "error", error: end }];
+    this.#options.onIdle(opOf("Watch", selection));
+    return undefined;
+  }
+
+  #read(half: number, piece: Buffer): readonly WatchEvent[] {
+    const { halves } = this.#options;
+    const out: WatchEvent[] = [];
+    const selection = halves[half]?.selection;
+    if (selection === undefined) return out;
+    for (const event of rawEvents(piece, opOf("Watch", selection))) {
+      const made = this.#event(half, event, selection);
+      if (made === undefined) continue;
+      // Many in a row of what nobody sees come to one.
+      if (made.type === "bookmark" && out.at(-1)?.type === "bookmark") out.pop();
+      out.push(made);
+      if (made.type === "error") break;
+    }
+    return out;
+  }
+
+  #event(half: number, event: RawEvent, { source }: Selection): WatchEvent | undefined {
+    switch (event.type) {
+      case "error":
+        return event;
+      case "bookmark":
+        return { type: "bookmark", revision: this.#moveTo(half, event.revision) };
+      default: {
+        const { conversion, skipped, name } = this.#options;
+        const read = readObject(event.object, source, conversion);
+        switch (read.type) {
+          case "unreadable":
+            skipped.add(source.plural, source.kind, read.message);
+            if (event.type === "deleted") return { type: "deleted", item: undefined, revision: "" };
+            return read.revision === "" ? undefined : { type: "bookmark", revision: this.#moveTo(half, read.revision) };
+          case "hidden":
+            return { type: "bookmark", revision: this.#moveTo(half, read.revision) };
+          case "item": {
+            const { item } = read;
+            const revision = this.#moveTo(half, item.revision);
+            if (name !== undefined && item.name !== name) return { type: "bookmark", revision };
+            if (event.type !== "deleted") return { type: event.type, item, revision };
+            return { type: "deleted", item: { kind: item.kind, namespace: item.namespace, name: item.name }, revision };
+          }
+        }
+      }
+    }
+  }
+
+  #moveTo(half: number, revision: string): string {
+    this.#revisions[half] = revision;
+    return joinRevisions(this.#revisions);
+  }
+}
