@@ -1,5 +1,6 @@
 import { after, before } from "node:test";
 import { labTests } from "../lab/lab-test.ts";
+import { clientTests } from "./client-tests.ts";
 import { directoryTests, manifestTests } from "./manifest-tests.ts";
 import { World } from "./world.ts";
 
@@ -11,4 +12,5 @@ labTests(import.meta.filename, () => {
   after(() => world.stop());
   manifestTests(() => world);
   directoryTests(() => world);
+  clientTests(() => world);
 });

@@ -38,7 +38,7 @@ function garbage(bytes: number): Buffer {
 }
 
 const ALIASES = ["a: &a [x, x, x, x, x, x, x, x, x]"]
-  .concat([..."bcdefghi"].map((name, i) => `${name}: &${name} [${`*${"abcdefgh"[i]}, `.repeat(9)}]`))
+  .concat("bcdefghi".split("").map((name, i) => `${name}: &${name} [${`*${"abcdefgh"[i]}, `.repeat(9)}]`))
   .join("\n");
 
 /** Every way in which a manifest can be wrong. All are about `edge/gate`, or about nothing. */

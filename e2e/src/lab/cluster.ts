@@ -34,14 +34,17 @@ export interface ClusterOptions {
 export class LabCluster {
   readonly network: LabNetwork;
   readonly prober: Prober;
+  /** Who signed every certificate of the cluster. */
+  readonly authority: CertificateAuthority;
   readonly #options: ClusterOptions;
   readonly #server: TlsFiles;
   readonly #client: TlsFiles;
   #typha: Program | undefined;
   readonly #agents = new Map<string, Program>();
 
-  private constructor(options: ClusterOptions, server: TlsFiles, client: TlsFiles) {
+  private constructor(options: ClusterOptions, authority: CertificateAuthority, server: TlsFiles, client: TlsFiles) {
     this.#options = options;
+    this.authority = authority;
     this.#server = server;
     this.#client = client;
     this.network = new LabNetwork();
@@ -56,6 +59,7 @@ export class LabCluster {
     const client = await ca.issue({ commonName: CLIENT_NAME });
     return new LabCluster(
       options,
+      ca,
       writeTlsFiles(options.workDir, "typha", ca, server),
       writeTlsFiles(options.workDir, "agent", ca, client),
     );
@@ -63,6 +67,10 @@ export class LabCluster {
 
   get clientTls(): TlsFiles {
     return this.#client;
+  }
+
+  get serverTls(): TlsFiles {
+    return this.#server;
   }
 
   get typha(): Program {
@@ -80,7 +88,8 @@ export class LabCluster {
     return agent;
   }
 
-  startTypha(): void {
+  /** `env`: more settings for this one. */
+  startTypha(env: Readonly<Record<string, string>> = {}): void {
     this.#typha = Program.start({
       name: "bulrush-typha",
       logFile: join(this.#options.workDir, "typha.log"),
@@ -100,11 +109,13 @@ export class LabCluster {
         TYPHA_LOGSEVERITYSYS: "none",
         TYPHA_SHUTDOWNTIMEOUTSECS: "5",
         ...this.#options.typhaEnv,
+        ...env,
       },
     });
   }
 
-  startAgent(host: string): Program {
+  /** `env`: more settings for this one, such as another name than the host's. */
+  startAgent(host: string, env: Readonly<Record<string, string>> = {}): Program {
     const { namespace } = this.network.host(host) ?? fail(`The lab has no host ${host}`);
     const stateDir = join(this.#options.workDir, `state-${host}`);
     mkdirSync(stateDir, { recursive: true });
@@ -125,6 +136,7 @@ export class LabCluster {
         FELIX_STATEDIR: stateDir,
         FELIX_ENDPOINTSTATUSPATHPREFIX: "",
         ...this.#options.agentEnv,
+        ...env,
       },
     });
     this.#agents.set(host, agent);
