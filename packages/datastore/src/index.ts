@@ -28,6 +28,13 @@ export type {
 } from "./driver/writer.ts";
 export { DATASTORE_KINDS, type DatastoreKind } from "./driver/kind.ts";
 export { DATASTORE_ERROR_CODES, datastoreCodeOf, DatastoreError, type DatastoreErrorCode } from "./errors.ts";
+export {
+  CLUSTER_INFORMATION_ID,
+  type ClusterFacts,
+  clusterInformationSpec,
+} from "./initialise/cluster-information.ts";
+export { ensureInitialized, type InitialiseOptions } from "./initialise/ensure-initialized.ts";
+export { findLegacyData, type LegacyData, legacyDataError } from "./initialise/legacy-data.ts";
 export type { DatastoreLogger } from "./logger.ts";
 export type { CalicoGroupVersion, KubernetesDatastoreConfig } from "./kubernetes/kubernetes-config.ts";
 export { type LoadedManifests, loadManifests, type LoadOptions, type ManifestResource } from "./manifest/load.ts";

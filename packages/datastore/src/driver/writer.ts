@@ -66,5 +66,10 @@ export interface DatastoreWriter {
   update(resource: Resource, revision: string, signal: AbortSignal): Promise<StoredResource>;
   /** Removes it; with a revision only if that is still the newest. */
   delete(id: ResourceId, revision: string | undefined, signal: AbortSignal): Promise<void>;
+  /**
+   * Only where a store can hold data of a Calico before version 3: the version that this data says (the GlobalConfig
+   * `CalicoVersion`), or undefined if there is none.
+   */
+  legacyVersion?(signal: AbortSignal): Promise<string | undefined>;
   close(): Promise<void>;
 }
