@@ -30,7 +30,7 @@ export const DATASTORE_ERROR_CODES = [
   /** The settings make no sense together. */
   "DATASTORE_BAD_CONFIG",
   /** The datastore holds data of a Calico before version 3. */
-  "DATASTORE_V1_DATA",
+  "DATASTORE_LEGACY_DATA",
   /** Nobody has made what everybody relies on: the ClusterInformation `default`. */
   "DATASTORE_NOT_INITIALISED",
   /** Anything else. */

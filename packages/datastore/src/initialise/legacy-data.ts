@@ -53,7 +53,7 @@ function malformed(message: string): DatastoreError {
 export function legacyDataError({ version, where }: LegacyData): DatastoreError {
   const message = `The datastore holds v1 data of Calico ${version} (${where}); nothing is read from it or changed`;
   return new DatastoreError(`${message}; see "bulrushctl migrate --from-v1"`, {
-    code: "DATASTORE_V1_DATA",
+    code: "DATASTORE_LEGACY_DATA",
     op: "Open the datastore",
     data: { version, where },
   });
