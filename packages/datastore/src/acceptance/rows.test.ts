@@ -201,7 +201,7 @@ const SELECTORS: Readonly<Record<string, Call>> = {
     policyOf(namespace, { ingress: [{ action: "Allow", source }] }).inbound_rules[0]?.src_selector ?? "",
   nets: (nets: readonly string[]) => {
     const [output] = run(processor("GlobalNetworkSet"), "GlobalNetworkSet", "s", { spec: { nets } }).outputs;
-    return (output?.value as NetworkSet).nets;
+    return (output?.value as NetworkSet | undefined)?.nets;
   },
 };
 
