@@ -70,7 +70,11 @@ export function dialError(cause: unknown, where: string, isSecured: boolean): Sy
     );
   if (code.startsWith("ERR_OSSL_") || code === "ERR_INVALID_ARG_TYPE")
     return new SyncClientError("SYNC_CLIENT_TLS_MATERIAL", `TLS material cannot be used, ${text}`, { cause });
-  if (/^Unexpected server response|subprotocol|^Invalid (Sec-WebSocket|Upgrade)/i.test(messageOf(cause)))
-    return new SyncClientError("SYNC_CLIENT_UPGRADE", `No sync server answers, ${text}`, { cause });
+  // No TLS ("ERR_SSL_WRONG_VERSION_NUMBER"), no HTTP ("HPE_INVALID_CONSTANT"), or HTTP that refuses the upgrade.
+  const isForeign =
+    code.startsWith("ERR_SSL_") ||
+    code.startsWith("HPE_") ||
+    /^Unexpected server response|subprotocol|^Invalid (Sec-WebSocket|Upgrade)/i.test(messageOf(cause));
+  if (isForeign) return new SyncClientError("SYNC_CLIENT_UPGRADE", `No sync server answers, ${text}`, { cause });
   return new SyncClientError("SYNC_CLIENT_CONNECT", `Cannot connect, ${text}`, { cause });
 }

@@ -29,6 +29,14 @@ test("a web server that is no sync server is named", async (t) => {
   assert.match(message, /404/);
 });
 
+test("what speaks no HTTP is named", async (t) => {
+  const server = createServer();
+  server.on("connection", (socket) => socket.end("SSH-2.0-OpenSSH\r\n"));
+  const { code, message } = await failure(t, server);
+  assert.equal(code, "SYNC_CLIENT_UPGRADE");
+  assert.match(message, /127\.0\.0\.1:\d+.*HTTP/);
+});
+
 test("a redirect is not followed", async (t) => {
   const server = createServer((_request, response) => response.writeHead(302, { location: "ws://127.0.0.1:1/" }).end());
   assert.equal((await failure(t, server)).code, "SYNC_CLIENT_UPGRADE");
