@@ -3,13 +3,16 @@ import { AUTHORED_BOUNDS, DEFAULT_BOUNDS, type SelectorBounds } from "./parser.t
 import { type SelectorResult, tryParseSelector } from "./selector.ts";
 
 /** Texts that are remembered, and how long one may be: some 4 MB at most. */
-const GENERATION_SIZE = 1024;
+const GENERATION_SIZE = 2048;
 const MAX_LENGTH = 512;
 
-type Read = SelectorResult & { readonly ok: true };
+interface Entry {
+  readonly result: SelectorResult;
+  /** Within {@link AUTHORED_BOUNDS}, which are the narrower ones. */
+  readonly isAuthored: boolean;
+}
 
-const authored = new RecentCache<Read>(GENERATION_SIZE);
-const wider = new RecentCache<Read>(GENERATION_SIZE);
+const recent = new RecentCache<Entry>(GENERATION_SIZE);
 
 /**
  * {@link tryParseSelector} that remembers the texts it read lately. For validation and translation, which read the
@@ -19,10 +22,10 @@ const wider = new RecentCache<Read>(GENERATION_SIZE);
 export function readSelector(text: string, bounds: SelectorBounds = DEFAULT_BOUNDS): SelectorResult {
   if (text.length > MAX_LENGTH || (bounds !== AUTHORED_BOUNDS && bounds !== DEFAULT_BOUNDS))
     return tryParseSelector(text, bounds);
-  // What the narrower bounds let in, the wider ones do.
-  const known = authored.get(text) ?? (bounds === DEFAULT_BOUNDS ? wider.get(text) : undefined);
-  if (known !== undefined) return known;
+  const isAuthored = bounds === AUTHORED_BOUNDS;
+  const known = recent.get(text);
+  if (known !== undefined && (known.isAuthored || !isAuthored)) return known.result;
   const result = tryParseSelector(text, bounds);
-  if (result.ok) (bounds === AUTHORED_BOUNDS ? authored : wider).set(text, result);
+  if (result.ok) recent.set(text, { result, isAuthored });
   return result;
 }

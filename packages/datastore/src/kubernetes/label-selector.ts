@@ -42,35 +42,38 @@ function quoted(values: readonly string[] | undefined): string {
   return (values ?? []).map((value) => `'${value}'`).join(", ");
 }
 
-/** Readable selectors only: see {@link labelSelector}. "" for none and for an empty one. */
-function labelSelectorText(selector: LabelSelector | undefined | null): string {
-  const terms = Object.entries(selector?.matchLabels ?? {})
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => `${key} == '${value}'`);
+/** Readable selectors only: see {@link labelSelector}. Begins with `first`; "" for no condition at all. */
+function labelSelectorText(selector: LabelSelector | undefined | null, first = ""): string {
+  let text = first;
+  const add = (term: string): void => {
+    text = text === "" ? term : `${text} && ${term}`;
+  };
+  const labels = selector?.matchLabels;
+  if (labels) for (const name of Object.keys(labels).sort()) add(`${name} == '${labels[name]}'`);
   for (const { key, operator, values } of selector?.matchExpressions ?? []) {
     switch (operator) {
       case "In":
-        terms.push(`${key} in { ${quoted(values)} }`);
+        add(`${key} in { ${quoted(values)} }`);
         break;
       case "NotIn":
-        terms.push(`${key} not in { ${quoted(values)} }`);
+        add(`${key} not in { ${quoted(values)} }`);
         break;
       case "Exists":
-        terms.push(`has(${key})`);
+        add(`has(${key})`);
         break;
       case "DoesNotExist":
-        terms.push(`! has(${key})`);
+        add(`! has(${key})`);
         break;
     }
   }
-  return terms.join(" && ");
+  return text;
 }
+
+const IS_POD = `${ORCHESTRATOR_LABEL} == 'k8s'`;
 
 /** Pods only: what is not of Kubernetes never matches, not even an empty selector. */
 export function podSelectorText(selector: LabelSelector | undefined | null): string {
-  const text = labelSelectorText(selector);
-  const pods = `${ORCHESTRATOR_LABEL} == 'k8s'`;
-  return text === "" ? pods : `${pods} && ${text}`;
+  return labelSelectorText(selector, IS_POD);
 }
 
 /** Absent: "", no condition. Present but empty: every namespace. */

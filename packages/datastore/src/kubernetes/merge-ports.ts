@@ -8,13 +8,25 @@ export type KubernetesPort = readonly [low: number, high: number] | string;
  * overlaps made one range.
  */
 export function mergePorts(ports: readonly KubernetesPort[]): PortSpec[] {
-  const names = [...new Set(ports.filter((port) => typeof port === "string"))];
-  const ranges = ports.filter((port) => typeof port !== "string").sort((a, b) => a[0] - b[0]);
-  const merged: [number, number][] = [];
-  for (const [low, high] of ranges) {
-    const last = merged.at(-1);
-    if (last !== undefined && low <= last[1] + 1) last[1] = Math.max(last[1], high);
-    else merged.push([low, high]);
+  const names = new Set<string>();
+  const ranges: (readonly [low: number, high: number])[] = [];
+  for (const port of ports) {
+    if (typeof port !== "string") ranges.push(port);
+    else names.add(port);
   }
-  return [...names, ...merged.map(([low, high]): PortSpec => (low === high ? low : `${low}:${high}`))];
+  const out: PortSpec[] = [...names];
+  if (ranges.length > 1) ranges.sort((a, b) => a[0] - b[0]);
+  let [low, high] = ranges[0] ?? [0, 0];
+  for (const range of ranges) {
+    if (range[0] > high + 1) {
+      out.push(portSpec(low, high));
+      [low, high] = range;
+    } else if (range[1] > high) high = range[1];
+  }
+  if (ranges.length > 0) out.push(portSpec(low, high));
+  return out;
+}
+
+function portSpec(low: number, high: number): PortSpec {
+  return low === high ? low : `${low}:${high}`;
 }

@@ -104,28 +104,32 @@ export function convertKubernetesPolicy(
   const found = issuesOf(CHECKS[kind], policy.spec ?? {});
   const isWide = found.some(({ path: [field, index] }) => !isDirection(field) || typeof index !== "number");
   const spec: KubernetesNetworkPolicySpec = isObject(policy.spec) ? policy.spec : {};
-  const rules = <R>(direction: "ingress" | "egress", convert: (rule: R) => RuleSpec[]): RuleSpec[] =>
-    isWide
-      ? []
-      : ((spec[direction] ?? []) as readonly R[]).flatMap((rule, i) =>
-          found.some(({ path }) => path[0] === direction && path[1] === i) ? [] : convert(rule),
-        );
+  const isReadable = (direction: "ingress" | "egress", i: number): boolean =>
+    !isWide && !found.some(({ path }) => path[0] === direction && path[1] === i);
+  const ingress: RuleSpec[] = [];
+  for (const [i, rule] of (isWide ? [] : (spec.ingress ?? [])).entries())
+    if (isReadable("ingress", i)) addRules(ingress, rule.from, rule.ports, ingressRuleOf);
+  const egress: RuleSpec[] = [];
+  for (const [i, rule] of (isWide ? [] : (spec.egress ?? [])).entries())
+    if (isReadable("egress", i)) addRules(egress, rule.to, rule.ports, egressRuleOf);
   const staged = (spec as { stagedAction?: StagedAction }).stagedAction;
-  const out: NetworkPolicySpec & { stagedAction?: StagedAction } = {
+  const out: Writable<NetworkPolicySpec & { stagedAction?: StagedAction }> = {
     tier: "default",
     order: 1000,
     // In a namespace everything is a pod but network sets, which no policy is for.
     selector: isWide ? "" : podSelectorText(spec.podSelector),
     types: typesOf(spec, found),
-    ingress: rules("ingress", convertIngress),
-    egress: rules("egress", convertEgress),
-    ...(staged && { stagedAction: staged }),
+    ingress,
+    egress,
   };
+  if (staged) out.stagedAction = staged;
   return {
     resource: { apiVersion: CALICO_V3, kind: "NetworkPolicy", metadata: metadataOf(policy), spec: out },
     issues: found.map(({ path, message }) => ({ severity: "error", field: formatPath(["spec", ...path]), message })),
   };
 }
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 function isDirection(field: unknown): field is "ingress" | "egress" {
   return field === "ingress" || field === "egress";
@@ -143,68 +147,61 @@ function typesOf(spec: KubernetesNetworkPolicySpec, found: readonly Issue[]): re
 
 function metadataOf({ metadata }: Resource): ResourceMetadata {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  return {
-    name,
-    ...(namespace !== undefined && { namespace }),
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-    ...(creationTimestamp !== undefined && { creationTimestamp }),
-  };
+  const out: Writable<ResourceMetadata> = { name };
+  if (namespace !== undefined) out.namespace = namespace;
+  if (uid !== undefined) out.uid = uid;
+  if (resourceVersion !== undefined) out.resourceVersion = resourceVersion;
+  if (creationTimestamp !== undefined) out.creationTimestamp = creationTimestamp;
+  return out;
 }
 
 type Peers = readonly KubernetesPolicyPeer[] | null | undefined;
 type Ports = readonly KubernetesPolicyPort[] | null | undefined;
 
-function convertIngress(rule: { readonly from?: Peers; readonly ports?: Ports }): RuleSpec[] {
-  return combine(rule.from, rule.ports, (peer, ports) => ({
-    source: peer,
-    destination: ports.length > 0 ? { ports } : {},
-  }));
-}
-
-function convertEgress(rule: { readonly to?: Peers; readonly ports?: Ports }): RuleSpec[] {
-  return combine(rule.to, rule.ports, (peer, ports) => ({
-    destination: ports.length > 0 ? { ...peer, ports } : peer,
-  }));
-}
+/** The ports of one rule, all of one protocol; undefined for all ports of any. */
+type RuleOf = (peer: EntityRule, ports: ProtocolPorts | undefined) => RuleSpec;
 
 /** One rule for each protocol and peer: a v3 rule has one protocol, and its peer fields must all hold. */
-function combine(
-  peers: Peers,
-  ports: Ports,
-  sides: (peer: EntityRule, ports: NonNullable<EntityRule["ports"]>) => RuleSpec,
-): RuleSpec[] {
-  const entities = (peers ?? []).map(convertPeer);
-  if (entities.length === 0) entities.push({});
-  return groupPorts(ports ?? []).flatMap(({ protocol, ports: numbers }) =>
-    entities.map(
-      (peer): RuleSpec => ({
-        action: "Allow",
-        ...(protocol !== undefined && { protocol }),
-        ...sides(peer, numbers),
-      }),
-    ),
-  );
+function addRules(out: RuleSpec[], peers: Peers, ports: Ports, ruleOf: RuleOf): void {
+  const entities = peers && peers.length > 0 ? peers.map(convertPeer) : [ANYBODY];
+  for (const ofProtocol of ports && ports.length > 0 ? groupPorts(ports) : [undefined])
+    for (const peer of entities) out.push(ruleOf(peer, ofProtocol));
+}
+
+const ANYBODY: EntityRule = {};
+
+function ingressRuleOf(source: EntityRule, found: ProtocolPorts | undefined): RuleSpec {
+  if (found === undefined) return { action: "Allow", source, destination: ANYBODY };
+  const { protocol, ports } = found;
+  return { action: "Allow", protocol, source, destination: ports.length > 0 ? { ports } : ANYBODY };
+}
+
+function egressRuleOf(peer: EntityRule, found: ProtocolPorts | undefined): RuleSpec {
+  if (found === undefined) return { action: "Allow", destination: peer };
+  const { protocol, ports } = found;
+  return { action: "Allow", protocol, destination: ports.length > 0 ? { ...peer, ports } : peer };
 }
 
 interface ProtocolPorts {
-  readonly protocol?: string;
+  readonly protocol: string;
+  /** Empty for all. */
   readonly ports: NonNullable<EntityRule["ports"]>;
 }
 
 /** By protocol in order of name; an entry without a number means all ports of its protocol. */
 function groupPorts(ports: readonly KubernetesPolicyPort[]): ProtocolPorts[] {
-  if (ports.length === 0) return [{ ports: [] }];
   const byProtocol = new Map<string, KubernetesPort[] | "all">();
   for (const { protocol, port, endPort } of ports) {
     const name = protocol || "TCP";
     const known = byProtocol.get(name);
+    if (known === "all") continue;
     if (port === undefined || port === null) byProtocol.set(name, "all");
-    else if (known !== "all") byProtocol.set(name, [...(known ?? []), portOf(port, endPort)]);
+    else if (known === undefined) byProtocol.set(name, [portOf(port, endPort)]);
+    else known.push(portOf(port, endPort));
   }
-  return [...byProtocol]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([protocol, found]) => ({ protocol, ports: found === "all" ? [] : mergePorts(found) }));
+  const out: ProtocolPorts[] = [];
+  for (const [protocol, found] of byProtocol) out.push({ protocol, ports: found === "all" ? [] : mergePorts(found) });
+  return out.length > 1 ? out.sort((a, b) => (a.protocol < b.protocol ? -1 : 1)) : out;
 }
 
 function portOf(port: number | string, endPort: number | null | undefined): KubernetesPort {
@@ -214,17 +211,13 @@ function portOf(port: number | string, endPort: number | null | undefined): Kube
 
 function convertPeer(peer: KubernetesPolicyPeer): EntityRule {
   if (peer.ipBlock) {
+    const nets = masked([peer.ipBlock.cidr ?? ""]);
     const except = peer.ipBlock.except ?? [];
-    return {
-      nets: masked([peer.ipBlock.cidr ?? ""]),
-      ...(except.length > 0 && { notNets: masked(except) }),
-    };
+    return except.length > 0 ? { nets, notNets: masked(except) } : { nets };
   }
+  const selector = podSelectorText(peer.podSelector);
   const namespaceSelector = namespaceSelectorText(peer.namespaceSelector);
-  return {
-    selector: podSelectorText(peer.podSelector),
-    ...(namespaceSelector !== "" && { namespaceSelector }),
-  };
+  return namespaceSelector === "" ? { selector } : { selector, namespaceSelector };
 }
 
 function masked(nets: readonly string[]): string[] {

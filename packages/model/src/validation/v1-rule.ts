@@ -116,45 +116,48 @@ const FIELDS: ReadonlyMap<string, FieldFacts> = new Map([
 /** The lists of ports: they need a protocol that has ports. */
 const PORT_FIELDS = ["src_ports", "dst_ports", "!src_ports", "!dst_ports"] as const;
 
+/** Each ICMP code, and the type that it needs. */
+const ICMP_FIELDS = [
+  ["icmp_code", "icmp_type"],
+  ["!icmp_code", "!icmp_type"],
+] as const;
+
 const NO_ISSUES: readonly RuleIssue[] = [];
 
 /** Everything that is wrong with a v1 rule. An unknown field is an issue: ignoring a condition would widen the rule. */
 export function ruleIssues(rule: unknown): readonly RuleIssue[] {
   if (!isObject(rule)) return [{ path: "", message: expectedBut("a rule", rule), fields: [] }];
   let issues: RuleIssue[] | undefined;
-  const add = (path: string, message: string, fields: readonly string[]): void => {
-    (issues ??= []).push({ path, message, fields });
-  };
   for (const name of Object.keys(rule)) {
     const value = rule[name];
     if (isAbsent(value)) continue;
     const facts = FIELDS.get(name);
-    if (facts === undefined) {
-      add(name, "Unknown field", [name]);
-      continue;
-    }
-    const fields = facts.condition === undefined ? [name] : [name, facts.condition];
-    if (!facts.list) {
+    if (facts === undefined) (issues ??= []).push({ path: name, message: "Unknown field", fields: [name] });
+    else if (!facts.list) {
       const problem = facts.check(value);
-      if (problem !== undefined) add(name, problem, fields);
-    } else if (!Array.isArray(value)) add(name, expectedBut("a list", value), fields);
+      if (problem !== undefined) (issues ??= []).push(fieldIssue(name, facts, name, problem));
+    } else if (!Array.isArray(value)) (issues ??= []).push(fieldIssue(name, facts, name, expectedBut("a list", value)));
     else {
       for (let i = 0; i < value.length; i++) {
         const problem = facts.check(value[i]);
-        if (problem !== undefined) add(`${name}[${i}]`, problem, fields);
+        if (problem !== undefined) (issues ??= []).push(fieldIssue(name, facts, `${name}[${i}]`, problem));
       }
     }
   }
   for (const name of PORT_FIELDS) {
     const problem = portsWithoutProtocol(rule[name], rule["protocol"]);
     // Which of the two was meant otherwise is not known: neither can be trusted.
-    if (problem !== undefined) add(name, problem, [name, "protocol"]);
+    if (problem !== undefined) (issues ??= []).push({ path: name, message: problem, fields: [name, "protocol"] });
   }
-  for (const not of ["", "!"]) {
-    if (!isAbsent(rule[`${not}icmp_code`]) && isAbsent(rule[`${not}icmp_type`]))
-      add(`${not}icmp_code`, "An ICMP code needs an ICMP type", [`${not}icmp_code`]);
+  for (const [code, type] of ICMP_FIELDS) {
+    if (!isAbsent(rule[code]) && isAbsent(rule[type]))
+      (issues ??= []).push({ path: code, message: "An ICMP code needs an ICMP type", fields: [code] });
   }
   return issues ?? NO_ISSUES;
+}
+
+function fieldIssue(name: string, { condition }: FieldFacts, path: string, message: string): RuleIssue {
+  return { path, message, fields: condition === undefined ? [name] : [name, condition] };
 }
 
 /** Numeric ports need TCP, UDP or SCTP; named ports bring their own protocol, unless there is one without ports. */

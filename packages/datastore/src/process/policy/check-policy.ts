@@ -121,7 +121,7 @@ const globalFields: Readonly<Record<string, Check>> = {
 
 const stagedAction = oneOf("Set", "Delete", "Learn", "Ignore", "");
 
-export type CheckedPolicyKind =
+type CheckedPolicyKind =
   | "NetworkPolicy"
   | "GlobalNetworkPolicy"
   | "StagedNetworkPolicy"

@@ -57,6 +57,20 @@ const DENY_ALL: ReadRule = { rule: { action: "Deny" } };
  * | performance hints, staged action | left out |
  */
 export function closePolicy(spec: unknown, issues: readonly Issue[]): ReadPolicy {
+  return issues.length === 0 && isObject(spec) ? readAsWritten(spec) : closed(spec, issues);
+}
+
+function readAsWritten(spec: JsonObject): ReadPolicy {
+  const read = (rule: unknown): ReadRule => ({ rule: rule as RuleSpec });
+  const fields: JsonObject = { ...spec, ...calicoPolicyTypes(spec) };
+  return {
+    spec: fields,
+    ingress: rulesOf(spec["ingress"]).map(read),
+    egress: rulesOf(spec["egress"]).map(read),
+  };
+}
+
+function closed(spec: unknown, issues: readonly Issue[]): ReadPolicy {
   const fields: JsonObject = isObject(spec) ? { ...spec } : {};
   const byRule = new Map<string, Issue[]>();
   let isUnknown = !isObject(spec);

@@ -9,26 +9,21 @@ import {
 } from "@bulrush/model";
 import type { ItemIssue } from "../../driver/item-issue.ts";
 import { convertKubernetesPolicy } from "../../kubernetes/network-policy.ts";
-import { type Issue, issuesOf } from "../check.ts";
+import { type Check, type Issue, issuesOf } from "../check.ts";
 import { errorAt, specErrors } from "../issue.ts";
 import { type Processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "../processor.ts";
-import { type CheckedPolicyKind, POLICY_SPEC_CHECKS } from "./check-policy.ts";
+import { POLICY_SPEC_CHECKS } from "./check-policy.ts";
 import { closePolicy, type ReadPolicy } from "./close-policy.ts";
 import { convertRule } from "./rule.ts";
 import { appliesToSelector } from "./selector.ts";
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Which check a kind's spec is held to, in the v3 form that it has when it comes here. */
-const SPEC_OF: Readonly<Record<PolicyKind, CheckedPolicyKind>> = {
-  NetworkPolicy: "NetworkPolicy",
-  KubernetesNetworkPolicy: "NetworkPolicy",
-  GlobalNetworkPolicy: "GlobalNetworkPolicy",
-  KubernetesClusterNetworkPolicy: "GlobalNetworkPolicy",
-  StagedNetworkPolicy: "StagedNetworkPolicy",
-  StagedKubernetesNetworkPolicy: "StagedNetworkPolicy",
-  StagedGlobalNetworkPolicy: "StagedGlobalNetworkPolicy",
-};
+/**
+ * The check of each kind's spec as its author wrote it. The kinds of Kubernetes come in a v3 form that our own
+ * conversion made of what it had checked; the rules of v1 are enough for it.
+ */
+const SPEC_CHECKS: Readonly<Partial<Record<PolicyKind, Check>>> = POLICY_SPEC_CHECKS;
 
 /** Policies of one kind. See {@link closePolicy} for what becomes of one that cannot be read. */
 export function policyProcessor(kind: PolicyKind): UpdateProcessor {
@@ -48,7 +43,8 @@ function processPolicy(kind: PolicyKind, { item, value, issues = [] }: Processor
     found = [...issues, ...converted.issues];
   }
   const spec = resource?.spec ?? {};
-  const own = resource === undefined ? [WHOLE] : issuesOf(POLICY_SPEC_CHECKS[SPEC_OF[kind]], spec);
+  const check = SPEC_CHECKS[kind];
+  const own = resource === undefined ? [WHOLE] : check === undefined ? [] : issuesOf(check, spec);
   const read = closePolicy(spec, own);
   if (POLICY_KINDS[kind].staged && read.spec.stagedAction === "Delete") return gone(key);
   const policy = convertPolicy(read, kind, item.namespace);

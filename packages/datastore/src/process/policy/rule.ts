@@ -22,31 +22,56 @@ function isFilled<T>(list: readonly T[] | undefined | null): list is readonly T[
   return list !== undefined && list !== null && list.length > 0;
 }
 
-/** The fields of one side that differ only in their prefix. */
+type Side = "src" | "dst";
+
+/** Where the fields of a side go. Written out, because to put each name together anew cost as much as all the rest. */
+function fieldsOf<S extends Side>(side: S) {
+  return {
+    selector: `${side}_selector`,
+    nets: `${side}_nets`,
+    ports: `${side}_ports`,
+    notSelector: `!${side}_selector`,
+    notNets: `!${side}_nets`,
+    notPorts: `!${side}_ports`,
+    service: `${side}_service`,
+    serviceNamespace: `${side}_service_ns`,
+    origSelector: `orig_${side}_selector`,
+    origNamespaceSelector: `orig_${side}_namespace_selector`,
+    origNotSelector: `orig_not_${side}_selector`,
+    accountNames: `orig_${side}_service_acct_names`,
+    accountSelector: `orig_${side}_service_acct_selector`,
+  } as const;
+}
+
+type SideFields = ReturnType<typeof fieldsOf<Side>>;
+
+const SOURCE: SideFields = fieldsOf("src");
+const DESTINATION: SideFields = fieldsOf("dst");
+
 function convertSide(
   out: Writable<Rule>,
-  prefix: "src" | "dst",
+  to: SideFields,
   side: EntityRule,
   namespace: string,
   isUnscoped: boolean,
 ): void {
   const selector = entitySelector(side, namespace, isUnscoped);
-  if (selector !== "") out[`${prefix}_selector`] = selector;
-  if (isFilled(side.nets)) out[`${prefix}_nets`] = readNets(side.nets);
-  if (isFilled(side.ports)) out[`${prefix}_ports`] = readPorts(side.ports);
-  if (side.notSelector) out[`!${prefix}_selector`] = side.notSelector;
-  if (isFilled(side.notNets)) out[`!${prefix}_nets`] = readNets(side.notNets);
-  if (isFilled(side.notPorts)) out[`!${prefix}_ports`] = readPorts(side.notPorts);
+  if (selector !== "") out[to.selector] = selector;
+  if (isFilled(side.nets)) out[to.nets] = readNets(side.nets);
+  if (isFilled(side.ports)) out[to.ports] = readPorts(side.ports);
+  if (side.notSelector) out[to.notSelector] = side.notSelector;
+  if (isFilled(side.notNets)) out[to.notNets] = readNets(side.notNets);
+  if (isFilled(side.notPorts)) out[to.notPorts] = readPorts(side.notPorts);
   if (side.services?.name) {
-    out[`${prefix}_service`] = side.services.name;
-    out[`${prefix}_service_ns`] = side.services.namespace || namespace;
+    out[to.service] = side.services.name;
+    out[to.serviceNamespace] = side.services.namespace || namespace;
   }
-  if (side.selector) out[`orig_${prefix}_selector`] = side.selector;
-  if (side.namespaceSelector) out[`orig_${prefix}_namespace_selector`] = side.namespaceSelector;
-  if (side.notSelector) out[`orig_not_${prefix}_selector`] = side.notSelector;
+  if (side.selector) out[to.origSelector] = side.selector;
+  if (side.namespaceSelector) out[to.origNamespaceSelector] = side.namespaceSelector;
+  if (side.notSelector) out[to.origNotSelector] = side.notSelector;
   const accounts = side.serviceAccounts;
-  if (isFilled(accounts?.names)) out[`orig_${prefix}_service_acct_names`] = accounts.names;
-  if (accounts?.selector) out[`orig_${prefix}_service_acct_selector`] = accounts.selector;
+  if (isFilled(accounts?.names)) out[to.accountNames] = accounts.names;
+  if (accounts?.selector) out[to.accountSelector] = accounts.selector;
 }
 
 function convertHttp(http: NonNullable<RuleSpec["http"]>): HTTPMatch {
@@ -74,8 +99,8 @@ export function convertRule({ rule, unscoped }: ReadRule, namespace: string): Ru
   if (typeof icmp?.code === "number") out.icmp_code = icmp.code;
   if (typeof notICMP?.type === "number") out["!icmp_type"] = notICMP.type;
   if (typeof notICMP?.code === "number") out["!icmp_code"] = notICMP.code;
-  if (source) convertSide(out, "src", source, namespace, unscoped?.source ?? false);
-  if (destination) convertSide(out, "dst", destination, namespace, unscoped?.destination ?? false);
+  if (source) convertSide(out, SOURCE, source, namespace, unscoped?.source ?? false);
+  if (destination) convertSide(out, DESTINATION, destination, namespace, unscoped?.destination ?? false);
   if (http) out.http = convertHttp(http);
   const annotations = rule.metadata?.annotations;
   if (annotations && Object.keys(annotations).length > 0) out.metadata = { annotations: sortedMap(annotations) };
