@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { type Clock, messageOf, sleep } from "@bulrush/base";
-import { type DatastoreDriver, formatProblem, type Problem } from "@bulrush/datastore";
+import { type DatastoreDriver, type DatastoreWriter, formatProblem, type Problem } from "@bulrush/datastore";
 import { type SyncerType, SYNCER_TYPES } from "@bulrush/proto";
 import type { HealthAggregator, Logger, Metrics } from "@bulrush/service";
 import type { AdminApi } from "./admin/admin-api.ts";
@@ -8,6 +8,7 @@ import { cachesView, clientsView } from "./admin/make-views.ts";
 import type { StatusView } from "./admin/views.ts";
 import { RANDOM_PORT, syncPort, syncServerSettings, syncTlsSettings } from "./config/load-typha-config.ts";
 import type { TyphaConfig } from "./config/typha-config.ts";
+import { DatastoreStart } from "./datastore-start.ts";
 import { datastoreSyncer, Pipeline } from "./pipeline/pipeline.ts";
 import { createPipelineMetrics, type PipelineMetrics } from "./pipeline/pipeline-metrics.ts";
 import { SYNCER_TABLE } from "./pipeline/syncer-table.ts";
@@ -29,6 +30,11 @@ export interface TyphaDependencies {
   readonly health: HealthAggregator;
   /** Opens the datastore; called again a second after each failure. Typha closes what it is given. */
   readonly openDatastore: (onProblems: (problems: readonly Problem[]) => void) => Promise<DatastoreDriver>;
+  /**
+   * Opens the same datastore for what comes before the first list (see {@link DatastoreStart}). Typha closes it. Default:
+   * (or undefined) the datastore is taken as it is.
+   */
+  readonly openWriter?: () => Promise<DatastoreWriter | undefined>;
   /** Told to clients in the welcome: the host's or pod's name. */
   readonly serverName: string;
 }
@@ -89,6 +95,7 @@ class WiredTypha implements Typha {
   #listener: SyncListener | undefined = undefined;
   #driver: DatastoreDriver | undefined = undefined;
   #datastoreProblem: string | undefined = "The datastore is not open yet";
+  #startProblem: string | undefined = undefined;
   #admin: AdminApi | undefined = undefined;
   #manifestProblems: readonly Problem[] = [];
   #stopped: Promise<void> | undefined = undefined;
@@ -123,7 +130,7 @@ class WiredTypha implements Typha {
       clock,
       pipelines: this.#pipelines,
       staleAfterMs: config.StaleAfterSecs * 1000,
-      datastoreProblem: () => this.#datastoreProblem,
+      datastoreProblem: () => this.#startProblem ?? this.#datastoreProblem,
       serverProblem: () => this.#serverProblem(),
       streams: () => this.#server.sessions().length,
       onReport: () => this.#pipelineMetrics.collect(this.#pipelines.map(({ cache }) => cache)),
@@ -193,7 +200,11 @@ class WiredTypha implements Typha {
     const { clock, logger } = this.#deps;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
+      let writer: DatastoreWriter | undefined;
       try {
+        writer = await this.#deps.openWriter?.();
+        const start = writer === undefined ? undefined : this.#datastoreStart(writer);
+        await start?.mayServe(signal);
         const driver = await this.#deps.openDatastore((problems) => (this.#manifestProblems = problems));
         if (signal.aborted) {
           await driver.close();
@@ -202,15 +213,34 @@ class WiredTypha implements Typha {
         this.#driver = driver;
         this.#datastoreProblem = undefined;
         for (const pipeline of this.#pipelines) pipeline.start(datastoreSyncer(driver, clock, logger));
+        await start?.follow(signal);
         return;
       } catch (error) {
+        if (signal.aborted) return;
         const problem = `The datastore cannot be opened: ${messageOf(error)}`;
         // The same every second is said once.
         if (problem !== this.#datastoreProblem) logger.error("Cannot open the datastore, trying again", { error });
         this.#datastoreProblem = problem;
         await sleep(clock, RETRY_MS, signal).catch(() => {});
+      } finally {
+        await writer?.close();
       }
     }
+  }
+
+  #datastoreStart(writer: DatastoreWriter): DatastoreStart {
+    const { clock, logger, newEpoch } = this.#deps;
+    return new DatastoreStart({
+      mode: this.#config.InitialiseDatastore,
+      writer,
+      clock,
+      logger,
+      newGuid: () => newEpoch().replaceAll("-", ""),
+      onProblem: (problem) => {
+        this.#startProblem = problem;
+        this.#health.report();
+      },
+    });
   }
 
   async #serveAdmin(): Promise<void> {
@@ -255,7 +285,7 @@ class WiredTypha implements Typha {
   #statusView(): StatusView {
     const { live, ready, text } = this.#deps.health.summary();
     const problems = [...this.#manifestProblems, ...this.#pipelines.flatMap((pipeline) => pipeline.problems())];
-    const running = this.#datastoreProblem === undefined ? "running" : "starting";
+    const running = (this.#startProblem ?? this.#datastoreProblem) === undefined ? "running" : "starting";
     return {
       name: this.#deps.serverName,
       version: VERSION,

@@ -18,6 +18,8 @@ export interface LegacyData {
  * @throws DatastoreError DATASTORE_MALFORMED for a version that cannot be (no number; a v3 version in v1 data).
  */
 export async function findLegacyData(writer: DatastoreWriter, signal: AbortSignal): Promise<LegacyData | undefined> {
+  // A directory reports what it cannot read by itself, and may call its version as it likes.
+  if (writer.type === "file") return undefined;
   const ifAllowed = <T>(read: Promise<T>): Promise<T | undefined> =>
     read.catch((error: unknown) => {
       const code = datastoreCodeOf(error);
@@ -27,8 +29,6 @@ export async function findLegacyData(writer: DatastoreWriter, signal: AbortSigna
   const information = await ifAllowed(writer.get(CLUSTER_INFORMATION_ID, signal));
   const version = clusterInformationSpec(information?.resource).calicoVersion ?? "";
   if (version !== "") {
-    // Somebody's own directory may call its version as it likes.
-    if (writer.type === "file") return undefined;
     const where = "ClusterInformation default";
     return majorOf(version, where) >= 3 ? undefined : { version, where };
   }

@@ -58,8 +58,7 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
   InitialiseDatastore: {
     type: oneOf(["auto", "always", "never"] as const),
     default: "auto",
-    doc: "Whether missing basic resources are created at the start.",
-    noEffect: "the file datastore needs none",
+    doc: "Whether ClusterInformation and the tiers are created at the start where they are missing: tried once (not being allowed to is fine; never in a directory, which needs neither), until it works, or not at all.",
   },
 
   LogFilePath: {
