@@ -58,8 +58,10 @@ export function dialError(cause: unknown, where: string, isSecured: boolean): Sy
   const text = `${where}: ${messageOf(cause)}`;
   if (UNTRUSTED.has(code))
     return new SyncClientError("SYNC_CLIENT_TLS_UNTRUSTED", `Server certificate refused, ${text}`, { cause });
-  // "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED", "ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE" and the like.
-  if (code.startsWith("ERR_SSL_") && code.includes("ALERT"))
+  // An error of OpenSSL: "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED" and the like, or, where it met a write, EPROTO with
+  // OpenSSL's words.
+  const isSSL = code.startsWith("ERR_SSL_") || code === "EPROTO";
+  if (isSSL && /\balert\b/i.test(`${code.replaceAll("_", " ")} ${messageOf(cause)}`))
     return new SyncClientError("SYNC_CLIENT_TLS_REFUSED", `Server ended the TLS handshake, ${text}`, { cause });
   // In TLS 1.3 the client's part ends before the server has looked at the client's certificate.
   if (isSecured && (code === "ECONNRESET" || code === "EPIPE"))
@@ -70,9 +72,9 @@ export function dialError(cause: unknown, where: string, isSecured: boolean): Sy
     );
   if (code.startsWith("ERR_OSSL_") || code === "ERR_INVALID_ARG_TYPE")
     return new SyncClientError("SYNC_CLIENT_TLS_MATERIAL", `TLS material cannot be used, ${text}`, { cause });
-  // No TLS ("ERR_SSL_WRONG_VERSION_NUMBER"), no HTTP ("HPE_INVALID_CONSTANT"), or HTTP that refuses the upgrade.
+  // No TLS ("wrong version number"), no HTTP ("HPE_INVALID_CONSTANT"), or HTTP that refuses the upgrade.
   const isForeign =
-    code.startsWith("ERR_SSL_") ||
+    isSSL ||
     code.startsWith("HPE_") ||
     /^Unexpected server response|subprotocol|^Invalid (Sec-WebSocket|Upgrade)/i.test(messageOf(cause));
   if (isForeign) return new SyncClientError("SYNC_CLIENT_UPGRADE", `No sync server answers, ${text}`, { cause });
