@@ -2,6 +2,8 @@ import { after, before } from "node:test";
 import { labTests } from "../lab/lab-test.ts";
 import { clientTests } from "./client-tests.ts";
 import { directoryTests, manifestTests } from "./manifest-tests.ts";
+import { nameTests } from "./name-tests.ts";
+import { serverTests } from "./server-tests.ts";
 import { World } from "./world.ts";
 
 labTests(import.meta.filename, () => {
@@ -13,4 +15,6 @@ labTests(import.meta.filename, () => {
   manifestTests(() => world);
   directoryTests(() => world);
   clientTests(() => world);
+  nameTests(() => world);
+  serverTests(() => world);
 });
