@@ -6,17 +6,8 @@ import {
   type Resource,
   type ResourceMetadata,
 } from "@bulrush/model";
+import { hasNameOfUser, METADATA_ANNOTATION, nameOfUser } from "../driver/name-of-user.ts";
 import { translateUid } from "./uid.ts";
-
-const METADATA_ANNOTATION = "projectcalico.org/metadata";
-
-/** The kinds whose name in the store may not be the one that their user gave them. */
-const POLICY_KINDS: ReadonlySet<string> = new Set([
-  "NetworkPolicy",
-  "GlobalNetworkPolicy",
-  "StagedNetworkPolicy",
-  "StagedGlobalNetworkPolicy",
-]);
 
 /** Labels and annotations that stand on the stored object itself too, for whoever selects by them. */
 const SHOWN_KEY = /projectcalico\.org\/|operator\.tigera\.io\//;
@@ -39,7 +30,7 @@ export function readCrd(resource: Resource): Resource {
   const metadata: JsonObject = {
     ...metadataOfStore,
     ...metadataOfUser,
-    name: nameOf(resource, stored["name"]),
+    name: nameOfUser(resource, stored["name"]),
     ...(typeof stored["creationTimestamp"] !== "string" && creationTimestamp !== undefined && { creationTimestamp }),
     ...(uid !== undefined && { uid: otherUid(uid) }),
     ...(owners !== undefined && { ownerReferences: owners }),
@@ -62,7 +53,7 @@ export function writeCrd(resource: Resource): Resource {
   const owners = ownerReferences(resource.metadata, CALICO_V3, CALICO_CRD_V1);
   const labels = shown(own["labels"]);
   const annotations = shown(own["annotations"]);
-  const stored = { ...(POLICY_KINDS.has(resource.kind) && { name }), ...own };
+  const stored = { ...(hasNameOfUser(resource.kind) && { name }), ...own };
   const metadata: JsonObject = {
     name,
     ...(namespace !== undefined && { namespace }),
@@ -73,14 +64,6 @@ export function writeCrd(resource: Resource): Resource {
     annotations: { ...annotations, [METADATA_ANNOTATION]: JSON.stringify(stored) },
   };
   return { ...resource, apiVersion: CALICO_CRD_V1, metadata: metadata as unknown as ResourceMetadata };
-}
-
-function nameOf({ kind, metadata, spec }: Resource, stored: unknown): string {
-  if (!POLICY_KINDS.has(kind)) return metadata.name;
-  if (typeof stored === "string" && stored !== "") return stored;
-  const tier = isObject(spec) ? (spec["tier"] ?? "") : "";
-  const isDefault = tier === "" || tier === "default";
-  return isDefault && metadata.name.startsWith("default.") ? metadata.name.slice("default.".length) : metadata.name;
 }
 
 /** The fields that only the user can have written: the rest is the store's to say. */
