@@ -37,8 +37,10 @@ export { ensureInitialized, type InitialiseOptions } from "./initialise/ensure-i
 export { findLegacyData, type LegacyData, legacyDataError } from "./initialise/legacy-data.ts";
 export type { DatastoreLogger } from "./logger.ts";
 export type { CalicoGroupVersion, KubernetesDatastoreConfig } from "./kubernetes/kubernetes-config.ts";
-export { type LoadedManifests, loadManifests, type LoadOptions, type ManifestResource } from "./manifest/load.ts";
-export { type DatastoreContext, openDatastore } from "./open.ts";
+export { type LoadedManifests, loadManifests, type LoadOptions } from "./manifest/load.ts";
+export type { ManifestResource } from "./manifest/resource.ts";
+export type { DatastoreContext } from "./driver/context.ts";
+export { openDatastore } from "./open.ts";
 export { openDatastoreWriter } from "./open-writer.ts";
 export { formatProblem, type Problem, type ProblemSeverity, type SourcePosition } from "./problem.ts";
 export { felixParametersOf } from "./process/config/parameters-of.ts";

@@ -2,7 +2,7 @@ import type { DatastoreConfig } from "./config.ts";
 import type { DatastoreWriter } from "./driver/writer.ts";
 import { DatastoreError } from "./errors.ts";
 import { FileWriter } from "./file/file-writer.ts";
-import type { DatastoreContext } from "./open.ts";
+import type { DatastoreContext } from "./driver/context.ts";
 
 /**
  * Opens the datastore of `config` for reading and writing single resources. It belongs to the caller, who closes it.

@@ -1,20 +1,9 @@
-import type { Clock } from "@bulrush/base";
 import type { DatastoreConfig } from "./config.ts";
+import type { DatastoreContext } from "./driver/context.ts";
 import type { DatastoreDriver } from "./driver/driver.ts";
 import { DatastoreError } from "./errors.ts";
 import { FileDriver } from "./file/file-driver.ts";
 import { KubernetesDriver } from "./kubernetes/driver/kubernetes-driver.ts";
-import type { DatastoreLogger } from "./logger.ts";
-import type { Problem } from "./problem.ts";
-
-export interface DatastoreContext {
-  readonly clock: Clock;
-  readonly logger?: DatastoreLogger;
-  /** Numbers in [0, 1), for pauses that differ between processes. Default Math.random. */
-  readonly random?: () => number;
-  /** Called with the whole list whenever it has changed. */
-  readonly onProblems?: (problems: readonly Problem[]) => void;
-}
 
 /**
  * Opens the datastore of `config`. It belongs to the caller, who closes it after the syncers on it have stopped.

@@ -1,6 +1,7 @@
 import { type Clock, messageOf } from "@bulrush/base";
 import type { Resource } from "@bulrush/model";
 import type { FileDatastoreConfig } from "../config.ts";
+import type { DatastoreContext } from "../driver/context.ts";
 import type { DatastoreDriver, ListPage, ListRequest, WatchRequest, WatchStream } from "../driver/driver.ts";
 import { DatastoreError } from "../errors.ts";
 import { type FoundFiles, listManifestFiles } from "../manifest/list-files.ts";
@@ -8,7 +9,6 @@ import { storeItems } from "../manifest/items.ts";
 import { mergeManifests } from "../manifest/merge.ts";
 import { DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_FILES } from "../manifest/read-file.ts";
 import { type ConvertedItem, toItem } from "../manifest/to-item.ts";
-import type { DatastoreContext } from "../open.ts";
 import { boundedProblems, formatProblem, type Problem } from "../problem.ts";
 import { DirectoryWatcher } from "./directory-watcher.ts";
 import { FileStore } from "./file-store.ts";

@@ -1,5 +1,5 @@
 import type { FoundFile } from "../manifest/list-files.ts";
-import type { ManifestResource } from "../manifest/load.ts";
+import type { ManifestResource } from "../manifest/resource.ts";
 import type { ParsedManifest } from "../manifest/parse.ts";
 import type { Problem } from "../problem.ts";
 

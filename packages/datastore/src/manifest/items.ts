@@ -1,14 +1,9 @@
 import type { Resource } from "@bulrush/model";
 import type { Problem, SourcePosition } from "../problem.ts";
 import { builtInResources } from "./built-in.ts";
+import type { PlacedResource } from "./resource.ts";
 import type { ConvertedItem } from "./to-item.ts";
 import { undeclaredNamespaces } from "./undeclared.ts";
-
-/** A resource, and where it was read if it was. */
-export interface PlacedResource {
-  readonly resource: Resource;
-  readonly source?: SourcePosition;
-}
 
 export interface PlacedItem {
   readonly item: ConvertedItem;

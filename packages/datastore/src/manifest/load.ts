@@ -1,7 +1,6 @@
 import { promises as fs } from "node:fs";
 import { basename } from "node:path";
-import type { Resource } from "@bulrush/model";
-import type { Problem, SourcePosition } from "../problem.ts";
+import type { Problem } from "../problem.ts";
 import { asDatastoreError, listManifestFiles } from "./list-files.ts";
 import { mergeManifests } from "./merge.ts";
 import type { ParsedManifest } from "./parse.ts";
@@ -12,12 +11,7 @@ import {
   parseManifestBytes,
   readManifestFile,
 } from "./read-file.ts";
-
-/** One object of a manifest, with the defaults that an API server would have set. */
-export interface ManifestResource {
-  readonly resource: Resource;
-  readonly source: SourcePosition;
-}
+import type { ManifestResource } from "./resource.ts";
 
 export interface LoadedManifests {
   /** In order of path (bytes) and place; never two of one identity. */

@@ -1,6 +1,6 @@
 import { kindFacts, type Resource } from "@bulrush/model";
 import type { Problem } from "../problem.ts";
-import type { ManifestResource } from "./load.ts";
+import type { ManifestResource } from "./resource.ts";
 
 export interface MergedManifests {
   readonly resources: readonly ManifestResource[];

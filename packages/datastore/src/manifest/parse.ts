@@ -3,7 +3,7 @@ import { applyDefaults, isObject, type JsonObject, plainDataIssue, type Resource
 import { isNode, LineCounter, parseAllDocuments } from "yaml";
 import { readCrd } from "../kubernetes/crd-codec.ts";
 import { boundedProblems, type Problem, type SourcePosition } from "../problem.ts";
-import type { ManifestResource } from "./load.ts";
+import type { ManifestResource } from "./resource.ts";
 import { itemsOf } from "./list-items.ts";
 import { checkStructure, type StructureIssue, withoutBadLabels } from "./structure.ts";
 

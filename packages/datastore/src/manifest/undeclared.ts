@@ -1,6 +1,6 @@
 import { NAMESPACE_PROFILE_PREFIX } from "@bulrush/model";
 import type { Problem } from "../problem.ts";
-import type { PlacedResource } from "./items.ts";
+import type { PlacedResource } from "./resource.ts";
 
 /** Warnings for pods in namespaces that no manifest defines: an API server would have refused them. */
 export function undeclaredNamespaces(resources: readonly PlacedResource[]): readonly Problem[] {

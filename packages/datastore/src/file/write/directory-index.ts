@@ -3,7 +3,7 @@ import { messageOf } from "@bulrush/base";
 import { resourceIdOf } from "../../driver/apply.ts";
 import type { ResourceId } from "../../driver/writer.ts";
 import { type FoundFile, listManifestFiles } from "../../manifest/list-files.ts";
-import type { ManifestResource } from "../../manifest/load.ts";
+import type { ManifestResource } from "../../manifest/resource.ts";
 import { type ParsedManifest, parseManifest } from "../../manifest/parse.ts";
 import { failed } from "../../manifest/read-file.ts";
 import type { Problem } from "../../problem.ts";

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { type JsonObject, kindFacts, type Resource, type ResourceMetadata } from "@bulrush/model";
 import type { ResourceId, ResourceType, StoredResource } from "../../driver/writer.ts";
 import { DatastoreError, type DatastoreErrorCode } from "../../errors.ts";
-import type { ManifestResource } from "../../manifest/load.ts";
+import type { ManifestResource } from "../../manifest/resource.ts";
 
 /** The revision of what is there without anybody having written it. */
 const BUILT_IN_REVISION = "built-in";

@@ -5,7 +5,7 @@ import type { DatastoreKind } from "../../driver/kind.ts";
 import { datastoreCodeOf } from "../../errors.ts";
 import type { DatastoreLogger } from "../../logger.ts";
 import type { ConversionOptions } from "../../manifest/to-item.ts";
-import type { DatastoreContext } from "../../open.ts";
+import type { DatastoreContext } from "../../driver/context.ts";
 import type { Problem } from "../../problem.ts";
 import { Discovery } from "../client/discovery.ts";
 import { KubeClient } from "../client/kube-client.ts";
