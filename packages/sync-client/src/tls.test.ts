@@ -111,7 +111,7 @@ test("a client and a server that disagree about TLS do not understand each other
   const plain = await ScriptedServer.start();
   const secure = await serve(ours.issue({ commonName: CN }));
   t.after(() => Promise.all([plain.close(), secure.close()]));
-  assert.equal((await refusal(t, plain, material(BY_NAME))).code, "SYNC_CLIENT_CONNECT");
+  assert.equal((await refusal(t, plain, material(BY_NAME))).code, "SYNC_CLIENT_UPGRADE");
   const fixture = startClient([secure.address]);
   t.after(() => fixture.client.stop());
   await until(() => fixture.client.state().lastError !== undefined, "the client gave up");
