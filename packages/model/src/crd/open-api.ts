@@ -46,8 +46,9 @@ function bodyOf(shape: Shape): OpenApi {
     case "integer-or-text":
       return defined({
         "x-kubernetes-int-or-string": true,
+        minimum: shape.min,
+        maximum: shape.max,
         pattern: shape.pattern,
-        maxLength: shape.maxLength,
       });
     case "list":
       return defined({

@@ -3,7 +3,7 @@ import { integer, listOf, mapOf, object, type ObjectShape, oneOf, type OpenApi, 
 
 const SIDE_FIELDS = {
   nets: listOf(net),
-  notNets: listOf(text({ formats: ["cidr", "ipv4", "ipv6"], pattern: "^(.*[^/]|.*/[0-9]*[1-9][0-9]*)$" })),
+  notNets: listOf(text({ formats: ["cidr", "ipv4", "ipv6"], pattern: "^([^/]*|.*/[0-9]*[1-9][0-9]*)$" })),
   selector: selector(),
   notSelector: selector(),
   namespaceSelector: selector(),

@@ -47,9 +47,11 @@ export interface BooleanShape extends Common {
 /** A whole number, or text where that is not enough: a port, a protocol, an AS number. */
 export interface IntegerOrTextShape extends Common {
   readonly type: "integer-or-text";
+  /** Of what is a number. */
+  readonly min?: number;
+  readonly max?: number;
   /** Of what is text. */
   readonly pattern?: string;
-  readonly maxLength?: number;
 }
 
 export interface ListShape extends Common {

@@ -43,6 +43,7 @@ const ROWS: readonly (readonly [what: string, shape: Shape, value: unknown, ...p
   ["true", boolean(), true],
   ["text for true", boolean(), "true", "v"],
   ["a number where text may stand", integerOrText({ pattern: "^[a-z]+$" }), 80],
+  ["a number beyond the bounds, where text may stand", integerOrText({ min: 1, max: 9 }), 10, "v"],
   ["text where a number may stand", integerOrText({ pattern: "^[a-z]+$" }), "http"],
   ["text of another form where a number may stand", integerOrText({ pattern: "^[a-z]+$" }), "HTTP", "v"],
   ["a list", listOf(integer(1)), [1, 0, "x"], "v[1]", "v[2]"],

@@ -25,7 +25,7 @@ export function checkShape(issues: IssueList, path: string, value: unknown, shap
       if (typeof value !== "boolean") issues.add(path, expectedBut("true or false", value));
       return;
     case "integer-or-text": {
-      const isGood = typeof value === "string" ? matches(value, shape.pattern) : Number.isInteger(value);
+      const isGood = typeof value === "string" ? matches(value, shape.pattern) : isWithin(value, shape);
       if (!isGood) issues.add(path, expectedBut("a whole number, or text of the right form", value));
       return;
     }
