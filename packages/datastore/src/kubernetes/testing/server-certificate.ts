@@ -1,0 +1,24 @@
+/**
+ * The certificate of the fake API server, for 127.0.0.1, valid from 2020 to 2120 and its own authority. A key that is in
+ * a repository protects nothing.
+ */
+export const SERVER_CERTIFICATE = `
+-----BEGIN CERTIFICATE-----
+MIIBWzCCAQKgAwIBAgIBATAKBggqhkjOPQQDAjAeMRwwGgYDVQQDExNBUEkgc2Vy
+dmVyIG9mIHRlc3RzMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAe
+MRwwGgYDVQQDExNBUEkgc2VydmVyIG9mIHRlc3RzMFkwEwYHKoZIzj0CAQYIKoZI
+zj0DAQcDQgAEqQ0Rslye2dzdRL8rqWB+eyce5+k91nafncZKgrVAeI2Yp7Qf+UFE
+rDhWy1VW6wbCuNtGu3H4oZCx+x373aKa7aMvMC0wDwYDVR0TAQH/BAUwAwEB/zAa
+BgNVHREEEzARhwR/AAABgglsb2NhbGhvc3QwCgYIKoZIzj0EAwIDRwAwRAIgaRl/
+QCnl05JeYpgvaqdZS32TwS8k/366n1Lztr0ZHVECIAdCRB1z+6G5ZRYRNehgsqm1
++6jcO3bt9NPc2+uhW8ht
+-----END CERTIFICATE-----
+`;
+
+export const SERVER_KEY = `
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg+dU5e92gOBBxh9OL
+t2otzjCJxO6vXPnedTZhUVKbRY+hRANCAASpDRGyXJ7Z3N1EvyupYH57Jx7n6T3W
+dp+dxkqCtUB4jZintB/5QUSsOFbLVVbrBsK420a7cfihkLH7Hfvdoprt
+-----END PRIVATE KEY-----
+`;
