@@ -41,7 +41,9 @@ async function start(): Promise<ComplianceServer> {
     remove: async (object) => {
       await admin.delete(object);
     },
-    forgetServices: () => server.etcd.compact(),
+    forgetServices: async () => {
+      await server.etcd.compact();
+    },
     stop: () => server.stop(),
   };
 }

@@ -111,7 +111,7 @@ export function driverCompliance(
   start: () => Promise<ComplianceServer>,
   options: { readonly skip?: string | false } = {},
 ): void {
-  describe(`KubernetesDriver on ${label}`, options, () => {
+  void describe(`KubernetesDriver on ${label}`, options, () => {
     let server: ComplianceServer;
     const drivers: DatastoreDriver[] = [];
     const open = async (config?: Partial<KubernetesDatastoreConfig>): Promise<DatastoreDriver> => {
@@ -130,7 +130,7 @@ export function driverCompliance(
       await server.stop();
     });
 
-    test("list() gives what is stored, and watch() goes on from it in order", async () => {
+    void test("list() gives what is stored, and watch() goes on from it in order", async () => {
       const driver = await open();
       await server.put(service("order-a"));
       const { items, revision } = await listAll(driver, "KubernetesService", { namespace: NAMESPACE });
@@ -150,7 +150,7 @@ export function driverCompliance(
       assert.equal(await stream.next(), undefined);
     });
 
-    test("watch() repeats what came after the revision that it goes on from", async () => {
+    void test("watch() repeats what came after the revision that it goes on from", async () => {
       const driver = await open();
       const { revision } = await listAll(driver, "KubernetesService");
       await server.put(service("resume-a"));
@@ -164,7 +164,7 @@ export function driverCompliance(
       second.close();
     });
 
-    test("list() and watch() of one name tell of that one only", async () => {
+    void test("list() and watch() of one name tell of that one only", async () => {
       const driver = await open();
       await server.put(service("named-a"));
       await server.put(service("named-b"));
@@ -178,7 +178,7 @@ export function driverCompliance(
       stream.close();
     });
 
-    test("list() of more than a page is complete, streamed or not", async () => {
+    void test("list() of more than a page is complete, streamed or not", async () => {
       const names = Array.from({ length: 620 }, (_, i) => `many-${String(i).padStart(3, "0")}`);
       const account = (name: string): StoredObject => object("v1", "ServiceAccount", name);
       for (let i = 0; i < names.length; i += 20)
@@ -195,7 +195,7 @@ export function driverCompliance(
       }
     });
 
-    test("watch() and list() say when a revision is forgotten, and a new list helps", async () => {
+    void test("watch() and list() say when a revision is forgotten, and a new list helps", async () => {
       const driver = await open();
       const { revision } = await listAll(driver, "KubernetesService");
       await server.put(service("expired-a"));
@@ -215,13 +215,13 @@ export function driverCompliance(
       assert.ok(items.some((item) => item.name === "expired-a"));
     });
 
-    test("list() says when the server has not come as far as it is asked for", async () => {
+    void test("list() says when the server has not come as far as it is asked for", async () => {
       const driver = await open({ listMode: "paged" });
       const code = await codeOf(listAll(driver, "KubernetesService", { revision: "4000000000" }));
       assert.equal(code, "DATASTORE_REVISION_TOO_LARGE");
     });
 
-    test("list() of a CRD that is not there is empty and says so; probe() says that it is not found", async () => {
+    void test("list() of a CRD that is not there is empty and says so; probe() says that it is not found", async () => {
       const driver = await open();
       const { items, revision, missing } = await listAll(driver, COMPLIANCE_SETUP.missing);
       assert.deepEqual([items, revision], [[], ""]);
@@ -230,12 +230,12 @@ export function driverCompliance(
       assert.equal(probed, "DATASTORE_NOT_FOUND");
     });
 
-    test("list() of a native kind that is not there fails with DATASTORE_NOT_FOUND", async () => {
+    void test("list() of a native kind that is not there fails with DATASTORE_NOT_FOUND", async () => {
       const driver = await open();
       assert.equal(await codeOf(listAll(driver, "LiveMigration")), "DATASTORE_NOT_FOUND");
     });
 
-    test("list(), watch() and probe() of a forbidden kind are refused; the others go on", async () => {
+    void test("list(), watch() and probe() of a forbidden kind are refused; the others go on", async () => {
       const driver = await open();
       const { forbidden } = COMPLIANCE_SETUP;
       const signal = AbortSignal.timeout(20_000);
@@ -246,7 +246,7 @@ export function driverCompliance(
       await driver.probe("Profile", signal);
     });
 
-    test("a pod is there once it is on a node with a network of its own; a malformed one is named, the rest goes on", async () => {
+    void test("a pod is there once it is on a node with a network of its own; a malformed one is named, the rest goes on", async () => {
       const driver = await open();
       const { revision } = await listAll(driver, "WorkloadEndpoint");
       const stream = await watchFrom(driver, "WorkloadEndpoint", revision);
@@ -262,14 +262,15 @@ export function driverCompliance(
       assert.equal(issue?.field, "metadata.annotations.cni.projectcalico.org/podIPs");
       assert.equal(bad.item.subject?.name, "bad");
       assert.equal(good.item.name, "node--1-k8s-good-eth0");
-      assert.deepEqual((good.item.value?.spec as { readonly ipNetworks: unknown }).ipNetworks, ["10.65.0.2/32"]);
+      const { ipNetworks } = (good.item.value?.spec ?? {}) as { readonly ipNetworks?: unknown };
+      assert.deepEqual(ipNetworks, ["10.65.0.2/32"]);
       const listed = (await listAll(driver, "WorkloadEndpoint", { namespace: NAMESPACE })).items;
       assert.deepEqual(listed.map(nameOf).sort(), ["node--1-k8s-bad-eth0", "node--1-k8s-good-eth0"]);
       const one = await listAll(driver, "WorkloadEndpoint", { namespace: NAMESPACE, name: "node--1-k8s-good-eth0" });
       assert.deepEqual(one.items.map(nameOf), ["node--1-k8s-good-eth0"]);
     });
 
-    test("profiles come from namespaces and service accounts, and neither loses a change to the other", async () => {
+    void test("profiles come from namespaces and service accounts, and neither loses a change to the other", async () => {
       const driver = await open();
       await server.put(object("v1", "ServiceAccount", "both-gone"));
       const { items, revision } = await listAll(driver, "Profile");
@@ -292,7 +293,7 @@ export function driverCompliance(
       assert.deepEqual(after.sort(), [`deleted ksa.${NAMESPACE}.both-gone`, `modified kns.${NAMESPACE}`]);
     });
 
-    test("a policy is read as its user wrote it, under the name that it has in the store", async () => {
+    void test("a policy is read as its user wrote it, under the name that it has in the store", async () => {
       const driver = await open();
       const stored = object(
         "crd.projectcalico.org/v1",

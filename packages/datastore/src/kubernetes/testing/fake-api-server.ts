@@ -244,7 +244,7 @@ export class FakeApiServer {
             kind: `${kind}List`,
             apiVersion,
             metadata,
-            items: items.map(({ apiVersion: _, kind: __, ...item }) => item),
+            items: items.map(withoutKind),
           }
         : { apiVersion, items, kind: `${kind}List`, metadata },
     );
@@ -287,6 +287,11 @@ export class FakeApiServer {
   }
 }
 
+function withoutKind(object: StoredObject): unknown {
+  const { apiVersion: _, kind: __, ...rest } = object;
+  return rest;
+}
+
 /** The path of the list, and the namespace that is asked for. */
 function placeOf(path: string): readonly [root: string, namespace: string | undefined] {
   const match = /^(.*)\/namespaces\/([^/]+)\/([^/]+)$/.exec(path);
@@ -314,7 +319,7 @@ function send(answer: ServerResponse, type: string, object: unknown): void {
   answer.write(`${JSON.stringify({ type, object })}\n`);
 }
 
-function sendBookmark(answer: ServerResponse, revision: number, annotations: unknown = undefined): void {
+function sendBookmark(answer: ServerResponse, revision: number, annotations?: unknown): void {
   const metadata = { resourceVersion: String(revision), creationTimestamp: null, annotations };
   send(answer, "BOOKMARK", { kind: "Anything", apiVersion: "v1", metadata });
 }
