@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { applyDefaults, CALICO_CRD_V1, CALICO_V3, type Resource, validateResource } from "@bulrush/model";
 import { skipWithoutKube } from "../kube/binaries.ts";
-import type { KubeObject } from "../kube/kube-admin.ts";
+import { KubeAdmin, type KubeObject, type KubeRefusal } from "../kube/kube-admin.ts";
 import { KubeServer } from "../kube/kube-server.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -62,7 +62,7 @@ describe("deploy/crds", { skip: skipWithoutKube() }, () => {
 
   test("every definition is established, with a structural schema and its names", async () => {
     const definitions = await kube.admin.list("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-    assert.deepEqual(definitions.map(({ metadata }) => metadata.name).sort(), [...installed].sort());
+    assert.deepEqual(definitions.map(({ metadata }) => metadata.name ?? "").sort(), [...installed].sort());
     assert.equal(installed.length, 45);
     for (const { metadata, status } of definitions) {
       const { conditions } = status as { conditions: readonly { type: string; status: string; message: string }[] };
@@ -168,6 +168,50 @@ describe("deploy/crds", { skip: skipWithoutKube() }, () => {
     await kube.admin.delete(object);
     return undefined;
   }
+
+  test("the role of Typha lets its account list what it names, and change nothing", async () => {
+    const rbac = "/apis/rbac.authorization.k8s.io/v1";
+    const role = readFileSync(join(ROOT, "deploy", "rbac", "typha-role.yaml"), "utf8");
+    assert.equal((await kube.admin.request("POST", `${rbac}/clusterroles`, role, "application/yaml")).status, 201);
+    const account: KubeObject = {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "typha", namespace: NAMESPACE },
+    };
+    await kube.admin.create(account);
+    await kube.admin.create({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "typha" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "bulrush-typha" },
+      subjects: [{ kind: "ServiceAccount", name: "typha", namespace: NAMESPACE }],
+    });
+    const token = await kube.admin.tokenOf(NAMESPACE, "typha");
+    const typha = new KubeAdmin({ url: kube.url, caPem: kube.files.caPem, token });
+    try {
+      const crds = installed.filter((name) => !/^(?:ipamconfig|ipamhandle|ipreservation|kubecontrollers)/.test(name));
+      const versions: Readonly<Record<string, string>> = {
+        "crd.projectcalico.org": "v1",
+        "projectcalico.org": "v3",
+        "policy.networking.k8s.io": "v1alpha2",
+      };
+      const paths = crds.map((name) => {
+        const [plural = "", ...group] = name.split(".");
+        return `/apis/${group.join(".")}/${versions[group.join(".")]}/${plural}`;
+      });
+      paths.push("/api/v1/pods", "/api/v1/nodes", "/api/v1/namespaces", "/api/v1/serviceaccounts", "/api/v1/services");
+      paths.push("/apis/networking.k8s.io/v1/networkpolicies", "/apis/discovery.k8s.io/v1/endpointslices");
+      for (const path of paths) {
+        assert.equal((await typha.request("GET", path)).status, 200, path);
+        assert.equal((await typha.request("DELETE", path)).status, 403, path);
+      }
+      const set = { apiVersion: CALICO_V3, kind: "GlobalNetworkSet", metadata: { name: "mine" }, spec: {} };
+      await assert.rejects(typha.create(set), (error: KubeRefusal) => error.status === 403);
+      assert.equal((await typha.request("GET", "/api/v1/secrets")).status, 403);
+    } finally {
+      typha.close();
+    }
+  });
 
   for (const apiVersion of [CALICO_CRD_V1, CALICO_V3]) {
     for (const { row, resource, server } of ACCEPTANCE) {
