@@ -1,9 +1,14 @@
 import { canonicalCidr } from "@bulrush/ip";
 import { isObject, NAMESPACE_LABEL, NAMESPACE_PROFILE_PREFIX, type NetworkSet, type Resource } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
-import { warningAt } from "./issue.ts";
+import { errorAt } from "./issue.ts";
 import { processed, simpleProcessor, type UpdateProcessor } from "./processor.ts";
 import { sortedMap } from "./sorted-map.ts";
+
+/*
+ * A set keeps its last good version while a net of it cannot be read, as a rule may deny by it: a set that shrinks
+ * because of a slip would open what the rule closes. One that was never read well has the nets that can be read.
+ */
 
 /** NetworkSets: also in their namespace's profile, so that rules with a namespace selector find them. */
 export function networkSetProcessor(): UpdateProcessor {
@@ -36,7 +41,8 @@ function setProcessor(belongingOf: (namespace: string) => Belonging): UpdateProc
       labels: sortedMap(value.metadata.labels ?? {}, label),
       ...rest,
     };
-    return processed([{ key, value: set }], found);
+    const isClosedForm = found.length > issues.length;
+    return { outputs: [{ key, value: set }], issues: found, isClosedForm, effect: "left out" };
   });
 }
 
@@ -44,14 +50,14 @@ function netsOf(resource: Resource, issues: ItemIssue[]): string[] {
   const nets = isObject(resource.spec) ? resource.spec["nets"] : undefined;
   if (nets === undefined || nets === null) return [];
   if (!Array.isArray(nets)) {
-    issues.push(warningAt("spec.nets", "Expected a list; the set is empty"));
+    issues.push(errorAt("spec.nets", `Expected a list, found ${JSON.stringify(nets)}`));
     return [];
   }
   const out = new Set<string>();
   for (const [i, net] of nets.entries()) {
     const canonical = typeof net === "string" ? canonicalCidr(net) : undefined;
     if (canonical === undefined)
-      issues.push(warningAt(`spec.nets[${i}]`, `Expected an address or CIDR, found ${JSON.stringify(net)}; left out`));
+      issues.push(errorAt(`spec.nets[${i}]`, `Expected an address or CIDR, found ${JSON.stringify(net)}`));
     else out.add(canonical);
   }
   return [...out];

@@ -24,10 +24,12 @@ export interface Processed {
   readonly outputs: readonly ProcessedKV[];
   readonly issues: readonly ItemIssue[];
   /**
-   * The outputs are closed forms: a policy or tier could not be read in full. Whoever has sent a well-read value keeps
-   * to that one.
+   * The outputs stand in for what could not be read in full: closed forms of a policy or tier, a network set of the nets
+   * that are readable. Whoever has sent a well-read value keeps to that one.
    */
   readonly isClosedForm: boolean;
+  /** What was done about it where there is no well-read value, in words. Default "closed". */
+  readonly effect?: string;
 }
 
 /**

@@ -79,7 +79,7 @@ test("Profile: one that cannot be read is gone, which lets nothing through", () 
   assert.deepEqual(Object.values(kvs(result)), [undefined, undefined, undefined]);
 });
 
-test("NetworkSet: masked nets, namespace label and profile; bad nets are left out", () => {
+test("NetworkSet: masked nets, namespace label and profile; without bad nets, while it was never read well", () => {
   const result = run(processor("NetworkSet"), "NetworkSet", "s", {
     namespace: "ns",
     labels: { a: "b" },
@@ -94,8 +94,9 @@ test("NetworkSet: masked nets, namespace label and profile; bad nets are left ou
   });
   assert.deepEqual(
     result.issues.map(({ severity, field }) => [severity, field]),
-    [["warning", "spec.nets[0]"]],
+    [["error", "spec.nets[0]"]],
   );
+  assert.deepEqual([result.isClosedForm, result.effect], [true, "left out"]);
 });
 
 test("GlobalNetworkSet: nets and labels", () => {

@@ -518,6 +518,32 @@ test("a policy that was never read well goes out in its closed form, each versio
   assert.deepEqual(h.syncer.problems(), []);
 });
 
+test("a network set keeps its last good version, as a rule may deny by it; one never read well has what is readable", async () => {
+  const set = (name: string, revision: string, nets: unknown): Item =>
+    scriptedItem("GlobalNetworkSet", name, revision, { nets });
+  const h = harness({ type: "felix" });
+  h.driver.lists.set("GlobalNetworkSet", [
+    { pages: [[set("a", "1", ["10.0.0.0/8"]), set("b", "1", ["10.0.0.0/8", "x"])]], revision: "1" },
+  ]);
+  h.syncer.start();
+  await h.advance(0);
+  const first = h.take();
+  assert.ok(first.includes("new a 1") && first.includes("new b 1"));
+  const effects = (): (string | undefined)[] => h.syncer.problems().map(({ name, effect }) => `${name} ${effect}`);
+  assert.deepEqual(effects(), ["b left out"]);
+  const stream = h.driver.stream("GlobalNetworkSet");
+  for (const nets of [["10.0.0.0/88"], "10.0.0.0/8", ["1.2.3.4", null]]) {
+    stream.emit({ type: "modified", item: set("a", "2", nets) });
+    stream.emit({ type: "modified", item: set("b", "2", ["y"]) });
+    await h.advance(0);
+    assert.ok(!h.take().some((line) => line.includes(" a ")));
+    assert.deepEqual(effects().sort(), ["a the last good version stays in force", "b left out"]);
+  }
+  stream.emit({ type: "modified", item: set("a", "3", []) });
+  await h.advance(0);
+  assert.ok(h.take().includes("updated a 3"));
+});
+
 test("a resync does not delete a policy whose present version is unreadable", async () => {
   const h = harness({ type: "felix" });
   h.driver.lists.set("NetworkPolicy", [

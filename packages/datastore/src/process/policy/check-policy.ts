@@ -121,11 +121,7 @@ const globalFields: Readonly<Record<string, Check>> = {
 
 const stagedAction = oneOf("Set", "Delete", "Learn", "Ignore", "");
 
-type CheckedPolicyKind =
-  | "NetworkPolicy"
-  | "GlobalNetworkPolicy"
-  | "StagedNetworkPolicy"
-  | "StagedGlobalNetworkPolicy";
+type CheckedPolicyKind = "NetworkPolicy" | "GlobalNetworkPolicy" | "StagedNetworkPolicy" | "StagedGlobalNetworkPolicy";
 
 /** The spec of each kind of Calico policy. */
 export const POLICY_SPEC_CHECKS: Readonly<Record<CheckedPolicyKind, Check>> = {
