@@ -37,4 +37,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Say whether a connection is allowed, and which rule decides",
     load: async () => (await import("./explain.ts")).explain,
   },
+  {
+    name: "get",
+    summary: "Show what the datastore holds",
+    load: async () => (await import("./get.ts")).get,
+  },
+  {
+    name: "apply",
+    summary: "Create or replace resources in the datastore",
+    load: async () => (await import("./apply.ts")).apply,
+  },
+  {
+    name: "delete",
+    summary: "Remove resources from the datastore",
+    load: async () => (await import("./delete.ts")).deleteCommand,
+  },
+  {
+    name: "initialise",
+    summary: "Create what every datastore needs: ClusterInformation and the tiers",
+    load: async () => (await import("./initialise.ts")).initialise,
+  },
 ];

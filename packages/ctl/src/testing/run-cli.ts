@@ -16,7 +16,11 @@ export interface CliResult {
 }
 
 /** Runs a command line in this process, with this standard input: all but the file in bin/. */
-export async function runCli(argv: readonly string[], input = ""): Promise<CliResult> {
+export async function runCli(
+  argv: readonly string[],
+  input = "",
+  env: Readonly<Record<string, string>> = {},
+): Promise<CliResult> {
   const written = { out: "", err: "" };
   const output = (name: "out" | "err") => {
     const sink = new Writable({
@@ -28,17 +32,21 @@ export async function runCli(argv: readonly string[], input = ""): Promise<CliRe
     return streamOutput(sink, { terminal: false, colours: false });
   };
   const stdin = Readable.from(input === "" ? [] : [Buffer.from(input)]);
-  const code = await main(argv, { out: output("out"), err: output("err"), stdin, env: {} });
+  const code = await main(argv, { out: output("out"), err: output("err"), stdin, env });
   return { code, ...written };
 }
 
 /** Runs the program as a user does. */
-export function spawnCli(argv: readonly string[], input = ""): Promise<CliResult> {
+export function spawnCli(
+  argv: readonly string[],
+  input = "",
+  env: Readonly<Record<string, string>> = {},
+): Promise<CliResult> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       ["--conditions=bulrush-source", BIN, ...argv],
-      { env: { PATH: process.env["PATH"], NO_COLOR: "1" }, maxBuffer: 64 * 1024 * 1024 },
+      { env: { PATH: process.env["PATH"], NO_COLOR: "1", ...env }, maxBuffer: 64 * 1024 * 1024 },
       (error, out, err) =>
         resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, out, err }),
     );

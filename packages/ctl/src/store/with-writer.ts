@@ -1,0 +1,36 @@
+import { systemClock } from "@bulrush/base";
+import {
+  type DatastoreConfig,
+  datastoreConfigFromEnvironment,
+  type DatastoreWriter,
+  openDatastoreWriter,
+} from "@bulrush/datastore";
+import type { CommandIo } from "../cli/io.ts";
+
+/** A whole command, waiting included. */
+const TIME_LIMIT_MS = 600_000;
+
+/** Calls `work` with the datastore that the environment asks for, and closes it. */
+export function withWriter<T>(
+  io: CommandIo,
+  work: (writer: DatastoreWriter, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return withWriterOf(datastoreConfigFromEnvironment(io.env), work);
+}
+
+/** The same for a datastore of the caller's choice. */
+export async function withWriterOf<T>(
+  config: DatastoreConfig,
+  work: (writer: DatastoreWriter, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const clock = systemClock({ keepAlive: true });
+  const limit = new AbortController();
+  const cancel = clock.after(TIME_LIMIT_MS, () => limit.abort(new Error("Not done within ten minutes")));
+  const writer = await openDatastoreWriter(config, { clock });
+  try {
+    return await work(writer, limit.signal);
+  } finally {
+    cancel();
+    await writer.close();
+  }
+}
