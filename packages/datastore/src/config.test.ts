@@ -37,7 +37,7 @@ test("datastoreConfigFromEnvironment() reads what conversions need", () => {
 
 for (const [env, variable] of [
   [{ DATASTORE_TYPE: "file" }, /DATASTORE_TYPE is "file" but BULRUSH_DATASTORE_DIR is not set/],
-  [{ DATASTORE_TYPE: "etcdv3" }, /ETCD_ENDPOINTS is not set/],
+  [{ DATASTORE_TYPE: "etcdv3" }, /Neither ETCD_ENDPOINTS nor ETCD_DISCOVERY_SRV says where etcd is/],
   [{ TYPHA_DATASTORETYPE: "mysql" }, /TYPHA_DATASTORETYPE is "mysql", expected/],
 ] as const) {
   test(`datastoreConfigFromEnvironment() refuses ${JSON.stringify(env)}`, () => {

@@ -1,4 +1,5 @@
 import { DatastoreError } from "./errors.ts";
+import { type EtcdDatastoreConfig, etcdConfigFromEnvironment } from "./etcd/etcd-config.ts";
 import { type KubernetesDatastoreConfig, kubernetesConfigFromEnvironment } from "./kubernetes/kubernetes-config.ts";
 
 export interface FileDatastoreConfig {
@@ -18,11 +19,6 @@ export interface FileDatastoreConfig {
   readonly usePodCIDR?: boolean;
 }
 
-export interface EtcdDatastoreConfig {
-  readonly type: "etcdv3";
-  readonly endpoints: readonly string[];
-}
-
 export type DatastoreConfig = FileDatastoreConfig | KubernetesDatastoreConfig | EtcdDatastoreConfig;
 
 /**
@@ -40,13 +36,11 @@ export function datastoreConfigFromEnvironment(
   const read = (name: string): string => env[`CALICO_${name}`] || env[name] || "";
   const prefixes = env["FELIX_INTERFACEPREFIX"] ?? "";
   const directory = env["BULRUSH_DATASTORE_DIR"] ?? "";
-  const endpoints = read("ETCD_ENDPOINTS")
-    .split(",")
-    .filter((endpoint) => endpoint !== "");
   const own = prefix === "" ? "" : (env[`${prefix}DATASTORETYPE`] ?? "");
   const variable = own === "" ? "DATASTORE_TYPE" : `${prefix}DATASTORETYPE`;
   const chosen = own === "" ? read("DATASTORE_TYPE") : own;
-  const type = chosen === "" ? (directory !== "" ? "file" : endpoints.length > 0 ? "etcdv3" : "kubernetes") : chosen;
+  const type =
+    chosen === "" ? (directory !== "" ? "file" : read("ETCD_ENDPOINTS") !== "" ? "etcdv3" : "kubernetes") : chosen;
   switch (type) {
     case "file":
       if (directory === "") {
@@ -61,12 +55,7 @@ export function datastoreConfigFromEnvironment(
         ...(prefixes !== "" && { interfacePrefix: prefixes }),
       };
     case "etcdv3":
-      if (endpoints.length === 0) {
-        throw new DatastoreError(`${variable} is "etcdv3" but ETCD_ENDPOINTS is not set`, {
-          code: "DATASTORE_BAD_CONFIG",
-        });
-      }
-      return { type, endpoints };
+      return etcdConfigFromEnvironment(env);
     case "kubernetes":
       return kubernetesConfigFromEnvironment(env);
     default:

@@ -1,7 +1,6 @@
 export {
   type DatastoreConfig,
   datastoreConfigFromEnvironment,
-  type EtcdDatastoreConfig,
   type FileDatastoreConfig,
 } from "./config.ts";
 export { type Converted, type ConvertOptions, convertResources } from "./convert-resources.ts";
@@ -35,6 +34,7 @@ export {
 } from "./initialise/cluster-information.ts";
 export { ensureInitialized, type InitialiseOptions } from "./initialise/ensure-initialized.ts";
 export { findLegacyData, type LegacyData, legacyDataError } from "./initialise/legacy-data.ts";
+export type { EtcdDatastoreConfig } from "./etcd/etcd-config.ts";
 export type { DatastoreLogger } from "./logger.ts";
 export type { CalicoGroupVersion, KubernetesDatastoreConfig } from "./kubernetes/kubernetes-config.ts";
 export { type LoadedManifests, loadManifests, type LoadOptions } from "./manifest/load.ts";

@@ -10,8 +10,15 @@ import type { DatastoreContext } from "./driver/context.ts";
  *
  * @throws DatastoreError DATASTORE_NOT_SUPPORTED for a driver that is not there yet.
  */
-export function openDatastoreWriter(config: DatastoreConfig, context: DatastoreContext): Promise<DatastoreWriter> {
-  if (config.type === "file") return Promise.resolve(new FileWriter(config, context));
-  const message = `The ${config.type} datastore cannot be written yet`;
-  return Promise.reject(new DatastoreError(message, { code: "DATASTORE_NOT_SUPPORTED" }));
+export async function openDatastoreWriter(
+  config: DatastoreConfig,
+  context: DatastoreContext,
+): Promise<DatastoreWriter> {
+  if (config.type === "file") return new FileWriter(config, context);
+  if (config.type === "etcdv3") {
+    // Only who uses it pays for the library.
+    const { EtcdWriter } = await import("./etcd/etcd-writer.ts");
+    return new EtcdWriter(config, context);
+  }
+  throw new DatastoreError(`The ${config.type} datastore cannot be written yet`, { code: "DATASTORE_NOT_SUPPORTED" });
 }

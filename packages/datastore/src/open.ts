@@ -1,14 +1,13 @@
 import type { DatastoreConfig } from "./config.ts";
 import type { DatastoreContext } from "./driver/context.ts";
 import type { DatastoreDriver } from "./driver/driver.ts";
-import { DatastoreError } from "./errors.ts";
 import { FileDriver } from "./file/file-driver.ts";
 import { KubernetesDriver } from "./kubernetes/driver/kubernetes-driver.ts";
 
 /**
  * Opens the datastore of `config`. It belongs to the caller, who closes it after the syncers on it have stopped.
  *
- * @throws DatastoreError DATASTORE_NOT_SUPPORTED for a driver that is not there yet.
+ * @throws DatastoreError DATASTORE_BAD_CONFIG for settings that make no sense together.
  */
 export async function openDatastore(config: DatastoreConfig, context: DatastoreContext): Promise<DatastoreDriver> {
   if (config.type === "file") {
@@ -17,5 +16,7 @@ export async function openDatastore(config: DatastoreConfig, context: DatastoreC
     return driver;
   }
   if (config.type === "kubernetes") return KubernetesDriver.open(config, context);
-  throw new DatastoreError(`The ${config.type} datastore is not there yet`, { code: "DATASTORE_NOT_SUPPORTED" });
+  // Only who uses it pays for the library.
+  const { EtcdDriver } = await import("./etcd/etcd-driver.ts");
+  return new EtcdDriver(config, context);
 }

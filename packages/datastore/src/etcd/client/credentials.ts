@@ -1,0 +1,41 @@
+import { readFile } from "node:fs/promises";
+import { type ChannelCredentials, credentials } from "@grpc/grpc-js";
+import { messageOf } from "@bulrush/base";
+import { DatastoreError } from "../../errors.ts";
+import type { EtcdDatastoreConfig } from "../etcd-config.ts";
+
+/**
+ * TLS (1.2 or newer, as Node has it) for one new connection: the files are read now. Without a CA the machine's own
+ * count.
+ *
+ * @throws DatastoreError DATASTORE_BAD_CONFIG, naming the file.
+ */
+export async function readCredentials(config: EtcdDatastoreConfig): Promise<ChannelCredentials> {
+  const [ca, key, cert] = await Promise.all([
+    textOf(config.caPem, config.caFile),
+    textOf(config.keyPem, config.keyFile),
+    textOf(config.certPem, config.certFile),
+  ]);
+  try {
+    return credentials.createSsl(ca, key, cert);
+  } catch (error) {
+    throw new DatastoreError(`The certificates for etcd cannot be used: ${messageOf(error)}`, {
+      code: "DATASTORE_BAD_CONFIG",
+      cause: error,
+    });
+  }
+}
+
+async function textOf(pem: string | undefined, file: string | undefined): Promise<Buffer | null> {
+  if (pem !== undefined) return Buffer.from(pem);
+  if (file === undefined) return null;
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new DatastoreError(`Cannot read ${file}: ${messageOf(error)}`, {
+      code: "DATASTORE_BAD_CONFIG",
+      cause: error,
+      data: { file },
+    });
+  }
+}

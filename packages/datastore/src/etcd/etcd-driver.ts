@@ -1,0 +1,214 @@
+import type { Clock } from "@bulrush/base";
+import type {
+  DatastoreDriver,
+  Item,
+  ListPage,
+  ListRequest,
+  WatchEvent,
+  WatchRequest,
+  WatchStream,
+} from "../driver/driver.ts";
+import type { DatastoreKind } from "../driver/kind.ts";
+import { DatastoreError } from "../errors.ts";
+import { Pacer } from "../kubernetes/driver/pacer.ts";
+import { SkippedObjects } from "../kubernetes/driver/skipped-objects.ts";
+import { DEFAULT_ALLOW_PROFILE } from "../kubernetes/profile.ts";
+import type { DatastoreContext } from "../driver/context.ts";
+import type { Problem } from "../problem.ts";
+import { EtcdClient } from "./client/etcd-client.ts";
+import { type Event, EVENT_DELETE, type KeyValue } from "./client/messages.ts";
+import { RANGE } from "./client/methods.ts";
+import { checkedEtcdConfig, type EtcdDatastoreConfig } from "./etcd-config.ts";
+import { EtcdWatch } from "./etcd-watch.ts";
+import { type KeyRange, placeOf, rangeOf } from "./key-layout.ts";
+import { rangePages } from "./range-pages.ts";
+import { readItem } from "./read-item.ts";
+
+const DEFAULT_WATCH_IDLE_MS = 30_000;
+const DEFAULT_WATCH_ANSWER_TIMEOUT_MS = 10_000;
+
+/**
+ * Calico's keys in etcd as a datastore.
+ *
+ *     list:  pages of one revision, the newest there is ─> entries ─> items
+ *     watch: one stream a kind, from the revision after the list's ─> events, and bookmarks while nothing happens
+ *
+ * Nothing is cached: an item is the reader's.
+ */
+export class EtcdDriver implements DatastoreDriver {
+  readonly type = "etcdv3";
+  readonly usePodCIDR: boolean;
+  readonly #config: EtcdDatastoreConfig;
+  readonly #client: EtcdClient;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #pacers = new Map<DatastoreKind, Pacer>();
+  readonly #skipped: SkippedObjects;
+
+  /** @throws DatastoreError DATASTORE_BAD_CONFIG. Nothing is asked for yet. */
+  constructor(config: EtcdDatastoreConfig, context: DatastoreContext) {
+    this.#config = checkedEtcdConfig(config);
+    this.usePodCIDR = config.usePodCIDR ?? false;
+    this.#clock = context.clock;
+    this.#random = context.random ?? Math.random;
+    const { clock, logger } = context;
+    this.#client = new EtcdClient({ config, clock, logger, start: this.#random() });
+    this.#skipped = new SkippedObjects(() => context.onProblems?.(this.problems()));
+  }
+
+  async *list(request: ListRequest): AsyncIterable<ListPage> {
+    const { kind, signal, name, namespace } = request;
+    const range = this.#rangeOf(request);
+    const pacer = this.#pacerOf(kind);
+    await pacer.wait(signal);
+    this.#skipped.startList(kind);
+    try {
+      let revision = 0;
+      for await (const page of rangePages(this.#client, range, { signal, pageItems: this.#config.pageItems })) {
+        if (revision === 0 && Number(request.revision || "0") > page.revision)
+          throw new DatastoreError(`etcd is at revision ${page.revision} and has not reached ${request.revision}`, {
+            code: "DATASTORE_REVISION_TOO_LARGE",
+          });
+        revision = page.revision;
+        const items: Item[] = [];
+        for (const entry of page.entries) {
+          const item = this.#itemOf(kind, entry);
+          if (item !== undefined && isWanted(item, request)) items.push(item);
+        }
+        yield { items, revision: String(revision) };
+      }
+      if (kind === "Profile" && name === undefined && namespace === undefined)
+        yield { items: [ALLOW_PROFILE], revision: String(revision) };
+      pacer.succeeded();
+    } catch (error) {
+      if (!signal.aborted) pacer.failed(error);
+      throw error;
+    }
+  }
+
+  async watch(request: WatchRequest): Promise<WatchStream> {
+    const { kind, signal } = request;
+    const range = this.#rangeOf(request);
+    const pacer = this.#pacerOf(kind);
+    await pacer.wait(signal);
+    const first: (readonly Item[])[] = [];
+    let { revision } = request;
+    if (revision === "" || revision === "0") {
+      for await (const page of this.list(request)) {
+        if (page.items.length > 0) first.push(page.items);
+        revision = page.revision;
+      }
+    }
+    const { watchIdleMs: idleMs = DEFAULT_WATCH_IDLE_MS } = this.#config;
+    const { watchAnswerTimeoutMs: answerTimeoutMs = DEFAULT_WATCH_ANSWER_TIMEOUT_MS } = this.#config;
+    try {
+      const watch = await EtcdWatch.open({
+        client: this.#client,
+        clock: this.#clock,
+        range,
+        request: { ...request, revision },
+        idleMs,
+        answerTimeoutMs,
+        read: (event) => this.#eventOf(event, request),
+        first,
+      });
+      await this.#checkReached(range, revision, signal, watch);
+      pacer.succeeded();
+      return watch;
+    } catch (error) {
+      if (!signal.aborted) pacer.failed(error);
+      throw error;
+    }
+  }
+
+  /** Reads at most one key, by way of the cluster's leader. */
+  async probe(kind: DatastoreKind, signal: AbortSignal): Promise<void> {
+    const range = rangeOf(kind);
+    if (range !== undefined) await this.#revisionNow(range, signal);
+  }
+
+  problems(): readonly Problem[] {
+    return this.#skipped.list();
+  }
+
+  close(): Promise<void> {
+    this.#client.close();
+    return Promise.resolve();
+  }
+
+  /**
+   * A watch from a revision that is still to come is silent until then. A member may lag behind, but where all of the
+   * cluster has not come so far, it is not the cluster that the revision is of: it was restored from an older state.
+   */
+  async #checkReached(range: KeyRange, revision: string, signal: AbortSignal, watch: EtcdWatch): Promise<void> {
+    if (watch.serverRevision >= Number(revision)) return;
+    let now: number;
+    try {
+      now = await this.#revisionNow(range, signal);
+    } catch (error) {
+      watch.close();
+      throw error;
+    }
+    if (now >= Number(revision)) return;
+    watch.close();
+    throw new DatastoreError(`etcd is at revision ${now} and has not reached ${revision}: it was set back`, {
+      code: "DATASTORE_REVISION_TOO_LARGE",
+    });
+  }
+
+  async #revisionNow({ key, end }: KeyRange, signal: AbortSignal): Promise<number> {
+    const range_end = end === undefined ? undefined : Buffer.from(end);
+    const request = { key: Buffer.from(key), range_end, limit: 1, keys_only: true };
+    const { header } = await this.#client.call(RANGE, request, signal);
+    return header?.revision ?? 0;
+  }
+
+  #rangeOf({ kind, namespace, name }: Pick<ListRequest, "kind" | "namespace" | "name">): KeyRange {
+    const range = rangeOf(kind, { ...(namespace !== undefined && { namespace }), ...(name !== undefined && { name }) });
+    if (range !== undefined) return range;
+    throw new DatastoreError(`etcd has no ${kind}`, { code: "DATASTORE_NOT_FOUND", data: { kind } });
+  }
+
+  #itemOf(kind: DatastoreKind, entry: KeyValue): Item | undefined {
+    const item = readItem(kind, entry);
+    if (item === undefined)
+      this.#skipped.add(kind, kind, `Not a key of the kind: ${entry.key.toString("utf8").slice(0, 300)}`);
+    return item;
+  }
+
+  #eventOf({ type, kv }: Event, request: WatchRequest): WatchEvent | undefined {
+    if (kv === undefined) return undefined;
+    const { kind } = request;
+    const revision = String(kv.mod_revision);
+    if (type === EVENT_DELETE) {
+      const place = placeOf(kind, kv.key.toString("utf8"));
+      if (place === undefined || !isWanted(place, request)) return undefined;
+      return { type: "deleted", item: { kind, ...place }, revision };
+    }
+    const item = this.#itemOf(kind, kv);
+    if (item === undefined || !isWanted(item, request)) return undefined;
+    return { type: kv.create_revision === kv.mod_revision ? "added" : "modified", item };
+  }
+
+  #pacerOf(kind: DatastoreKind): Pacer {
+    let pacer = this.#pacers.get(kind);
+    if (pacer === undefined) this.#pacers.set(kind, (pacer = new Pacer(this.#clock, this.#random)));
+    return pacer;
+  }
+}
+
+function isWanted(
+  place: Pick<Item, "namespace" | "name">,
+  { name, namespace }: Pick<ListRequest, "name" | "namespace">,
+): boolean {
+  return (name === undefined || place.name === name) && (namespace === undefined || place.namespace === namespace);
+}
+
+/** Not of the server, so that its revision never changes. */
+const ALLOW_PROFILE: Item = {
+  kind: "Profile",
+  namespace: "",
+  name: DEFAULT_ALLOW_PROFILE.metadata.name,
+  revision: "1",
+  value: DEFAULT_ALLOW_PROFILE,
+};

@@ -1,0 +1,229 @@
+import type { CancelTimer, Clock } from "@bulrush/base";
+import type { Item, WatchEvent, WatchRequest, WatchStream } from "../driver/driver.ts";
+import { DatastoreError } from "../errors.ts";
+import type { EtcdClient, OpenWatch } from "./client/etcd-client.ts";
+import {
+  ALL_WATCHES,
+  type Event,
+  type WatchRequest as EtcdWatchRequest,
+  watchRequest,
+  type WatchResponse,
+  watchResponse,
+} from "./client/messages.ts";
+import { decodeMessage, encodeMessage } from "./client/protobuf.ts";
+import { codeOfText, isOfMember, rpcError } from "./client/rpc-error.ts";
+import type { KeyRange } from "./key-layout.ts";
+
+export interface EtcdWatchOptions {
+  readonly client: EtcdClient;
+  readonly clock: Clock;
+  readonly range: KeyRange;
+  readonly request: WatchRequest;
+  /** Silence after which the server is asked for its progress, and how long its answer may take. */
+  readonly idleMs: number;
+  readonly answerTimeoutMs: number;
+  /** An event, or nothing for a key that is none of the kind or not asked for. */
+  readonly read: (event: Event) => WatchEvent | undefined;
+  /** Items that go before all events. */
+  readonly first: readonly (readonly Item[])[];
+}
+
+/**
+ * A watch on a range of keys. Reads from the stream only what it is asked for: the rest stays in the connection.
+ *
+ *     create ─> created ─> events ... ─> bookmark ─> events ... ─> canceled (compacted: expired) or broken
+ *                             │  silent for idleMs: "progress?" ──┐
+ *                             └── silent for answerTimeoutMs <────┘  half open: the stream and its connection end
+ *
+ * etcd sends the changes of one revision together, but may cut a big answer into pieces anywhere. A reader goes on from
+ * the revision of the last event it saw, so those of the last revision of a piece wait for the next one.
+ *
+ * Invariant: an event is given out only with all others of its revision.
+ */
+export class EtcdWatch implements WatchStream {
+  /** How far the server had come when the watch began. */
+  serverRevision = 0;
+  readonly #options: EtcdWatchOptions;
+  readonly #open: OpenWatch;
+  readonly #first: (readonly Item[])[];
+  /** Events of the last revision of a piece. */
+  #held: readonly Event[] = [];
+  #failure: unknown;
+  #isEnded = false;
+  #isClosed = false;
+  #wake: (() => void) | undefined;
+  readonly #onAbort = (): void => this.close();
+
+  private constructor(options: EtcdWatchOptions, open: OpenWatch) {
+    this.#options = options;
+    this.#open = open;
+    this.#first = [...options.first];
+    const { call } = open;
+    call.on("error", (error) => {
+      this.#failure ??= error;
+      this.#isEnded = true;
+      this.#wake?.();
+    });
+    call.on("end", () => {
+      this.#isEnded = true;
+      this.#wake?.();
+    });
+    call.on("readable", () => this.#wake?.());
+    options.request.signal.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  /**
+   * Resolves when the server has said that the watch stands.
+   *
+   * @throws DatastoreError as a driver's watch does.
+   */
+  static async open(options: EtcdWatchOptions): Promise<EtcdWatch> {
+    const { client, request, range } = options;
+    const open = await client.openWatch(request.signal);
+    const watch = new EtcdWatch(options, open);
+    try {
+      const { key, end } = range;
+      watch.#send({
+        create_request: {
+          key: Buffer.from(key),
+          range_end: end === undefined ? undefined : Buffer.from(end),
+          start_revision: Number(request.revision) + 1,
+          progress_notify: true,
+          fragment: true,
+        },
+      });
+      const response = await watch.#receive(options.answerTimeoutMs);
+      request.signal.throwIfAborted();
+      if (response === "silent") throw watch.#halfOpen();
+      if (response === undefined) throw watch.#broken();
+      client.checkCluster(response.header, open.member);
+      if (response.canceled) throw canceled(response, open);
+      watch.serverRevision = response.header?.revision ?? 0;
+      return watch;
+    } catch (error) {
+      watch.close();
+      throw rpcError("Watch", open.member.name, error);
+    }
+  }
+
+  async next(): Promise<readonly WatchEvent[] | undefined> {
+    const { idleMs, answerTimeoutMs, request } = this.#options;
+    const items = this.#first.shift();
+    if (items !== undefined) return items.map((item) => ({ type: "added", item, revision: request.revision }));
+    let isAsked = false;
+    for (;;) {
+      const response = await this.#receive(isAsked ? answerTimeoutMs : idleMs);
+      if (this.#isClosed) return undefined;
+      if (response === "silent") {
+        if (isAsked) return this.#fail(this.#halfOpen());
+        isAsked = true;
+        this.#send({ progress_request: {} });
+        continue;
+      }
+      isAsked = false;
+      if (response === undefined) {
+        if (this.#failure !== undefined) return this.#fail(this.#broken());
+        this.close();
+        return undefined;
+      }
+      try {
+        this.#options.client.checkCluster(response.header, this.#open.member);
+        if (response.canceled) throw canceled(response, this.#open);
+      } catch (error) {
+        return this.#fail(rpcError("Watch", this.#open.member.name, error));
+      }
+      const events = await this.#eventsOf(response);
+      if (events.length > 0) return events;
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#options.request.signal.removeEventListener("abort", this.#onAbort);
+    this.#open.call.cancel();
+    this.#wake?.();
+  }
+
+  async #eventsOf(response: WatchResponse): Promise<WatchEvent[]> {
+    const all = [...this.#held, ...response.events];
+    const last = all.at(-1)?.kv?.mod_revision;
+    const isWhole = (event: Event): boolean => !response.fragment || event.kv?.mod_revision !== last;
+    this.#held = all.filter((event) => !isWhole(event));
+    const events = all
+      .filter(isWhole)
+      .map(this.#options.read)
+      .filter((event) => event !== undefined);
+    const revision = String(response.header?.revision ?? 0);
+    if (all.length === 0 && !response.created && revision !== "0") {
+      const isSafe = response.watch_id !== ALL_WATCHES || (await this.#open.member.isProgressSafe());
+      if (isSafe) events.push({ type: "bookmark", revision });
+    } else if (events.length === 0 && all.length > 0 && !response.fragment) {
+      // Only of keys that nobody asked for.
+      events.push({ type: "bookmark", revision: String(last) });
+    }
+    return events;
+  }
+
+  /** The next response; undefined at the end of the stream or the watch; "silent" if none comes in time. */
+  async #receive(timeoutMs: number): Promise<WatchResponse | "silent" | undefined> {
+    const { call } = this.#open;
+    let isLate = false;
+    let cancelTimer: CancelTimer | undefined;
+    try {
+      for (;;) {
+        if (this.#isClosed) return undefined;
+        const bytes = call.read() as Buffer | null;
+        if (bytes !== null) return decodeMessage(watchResponse, bytes);
+        if (this.#isEnded) return undefined;
+        if (isLate) return "silent";
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+          cancelTimer ??= this.#options.clock.after(timeoutMs, () => {
+            isLate = true;
+            this.#wake?.();
+          });
+        });
+      }
+    } catch (error) {
+      this.#failure ??= error;
+      return undefined;
+    } finally {
+      cancelTimer?.();
+    }
+  }
+
+  #send(request: EtcdWatchRequest): void {
+    this.#open.call.write(encodeMessage(watchRequest, request));
+  }
+
+  #fail(error: DatastoreError): readonly WatchEvent[] {
+    this.close();
+    return [{ type: "error", error }];
+  }
+
+  #broken(): DatastoreError {
+    const { client } = this.#options;
+    const { member } = this.#open;
+    const error = this.#failure ?? new Error("The server ended the stream");
+    if (isOfMember(error)) client.giveUp(member);
+    return rpcError("Watch", member.name, error);
+  }
+
+  #halfOpen(): DatastoreError {
+    const { client } = this.#options;
+    const { member } = this.#open;
+    client.giveUp(member);
+    return new DatastoreError(`Watch at ${member.name}: the server is silent`, {
+      code: "DATASTORE_TIMEOUT",
+      op: "Watch",
+      data: { endpoint: member.name },
+    });
+  }
+}
+
+function canceled({ compact_revision, cancel_reason }: WatchResponse, { member }: OpenWatch): DatastoreError {
+  const code = compact_revision > 0 ? "DATASTORE_EXPIRED" : (codeOfText(cancel_reason) ?? "DATASTORE_FAILED");
+  const why = cancel_reason === "" ? `compacted up to ${compact_revision}` : cancel_reason;
+  return new DatastoreError(`Watch at ${member.name}: ${why}`, { code, op: "Watch", data: { endpoint: member.name } });
+}
