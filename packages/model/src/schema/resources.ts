@@ -21,7 +21,7 @@ import {
 import { object, type ObjectShape, type Rule } from "./shape.ts";
 
 /** A column of a listing. */
-export interface Column {
+interface Column {
   readonly name: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
   /** From the resource on. */
