@@ -82,8 +82,17 @@ function rangeText({ min, max }: { readonly min?: number; readonly max?: number 
   return min === undefined ? `a whole number not above ${max}` : `a whole number from ${min} to ${max}`;
 }
 
+/** Invariant: one entry for each pattern of the schemas that was used. */
+const compiled = new Map<string, RegExp>();
+
 function matches(text: string, pattern: string | undefined): boolean {
-  return pattern === undefined || new RegExp(pattern).test(text);
+  if (pattern === undefined) return true;
+  let expression = compiled.get(pattern);
+  if (expression === undefined) {
+    expression = new RegExp(pattern);
+    compiled.set(pattern, expression);
+  }
+  return expression.test(text);
 }
 
 function textProblem(value: unknown, shape: TextShape): string | undefined {
