@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, compareStrings } from "@bulrush/base";
-import { CALICO_V3, type Resource } from "@bulrush/model";
+import { CALICO_V3, kindFacts, type Resource } from "@bulrush/model";
 import { resourceIdOf } from "../driver/apply.ts";
 import type { DatastoreContext } from "../driver/context.ts";
 import { DATASTORE_KINDS, type DatastoreKind } from "../driver/kind.ts";
@@ -185,7 +185,7 @@ export class EtcdWriter implements DatastoreWriter {
 
 function kindOf(type: ResourceType): DatastoreKind {
   const kind = type.kind === "IPAMConfiguration" ? "IPAMConfig" : type.kind;
-  if (type.apiVersion === CALICO_V3 && KINDS.has(kind) && rangeOf(kind as DatastoreKind) !== undefined)
+  if (type.apiVersion === CALICO_V3 && KINDS.has(kind) && kindFacts(CALICO_V3, kind) !== undefined)
     return kind as DatastoreKind;
   throw notSupported(type);
 }

@@ -119,7 +119,8 @@ export function keyOf(kind: DatastoreKind, { namespace, name }: Place, spec: unk
     }
     default: {
       const path = rangeOf(kind, { namespace, name })?.key;
-      return path !== undefined && placeOf(kind, path)?.name === name ? path : undefined;
+      const found = path === undefined ? undefined : placeOf(kind, path);
+      return found?.name === name && found.namespace === namespace ? path : undefined;
     }
   }
 }
