@@ -49,6 +49,13 @@ function nameOf({ kind, metadata, apiVersion }: KubeObject): string {
   return `${apiVersion} ${kind} ${(metadata.name ?? "").slice(0, 60)}`;
 }
 
+for (const object of UPSTREAM) {
+  test(`validation names in ${nameOf(object)} only what it does not know`, () => {
+    for (const { path, message } of validateResource(object as unknown as Resource))
+      assert.match(message, /^Unknown field/, path);
+  });
+}
+
 describe("deploy/crds", { skip: skipWithoutKube() }, () => {
   let kube: KubeServer;
   const installed: string[] = [];
