@@ -57,4 +57,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Create what every datastore needs: ClusterInformation and the tiers",
     load: async () => (await import("./initialise.ts")).initialise,
   },
+  {
+    name: "migrate",
+    summary: "Copy everything from one datastore into another, with both locked",
+    load: async () => (await import("./migrate.ts")).migrate,
+  },
 ];

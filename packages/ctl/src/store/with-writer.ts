@@ -7,7 +7,7 @@ import {
 } from "@bulrush/datastore";
 import type { CommandIo } from "../cli/io.ts";
 
-/** A whole command, waiting included. */
+/** Of a whole command, waiting included. */
 const TIME_LIMIT_MS = 600_000;
 
 /** Calls `work` with the datastore that the environment asks for, and closes it. */
@@ -18,14 +18,15 @@ export function withWriter<T>(
   return withWriterOf(datastoreConfigFromEnvironment(io.env), work);
 }
 
-/** The same for a datastore of the caller's choice. */
+/** The same for a datastore of the caller's choice. `limitMs`: when the signal aborts. Default: ten minutes. */
 export async function withWriterOf<T>(
   config: DatastoreConfig,
   work: (writer: DatastoreWriter, signal: AbortSignal) => Promise<T>,
+  limitMs: number = TIME_LIMIT_MS,
 ): Promise<T> {
   const clock = systemClock({ keepAlive: true });
   const limit = new AbortController();
-  const cancel = clock.after(TIME_LIMIT_MS, () => limit.abort(new Error("Not done within ten minutes")));
+  const cancel = clock.after(limitMs, () => limit.abort(new Error(`Not done within ${limitMs / 1000} s`)));
   const writer = await openDatastoreWriter(config, { clock });
   try {
     return await work(writer, limit.signal);

@@ -1,0 +1,100 @@
+import { type DatastoreWriter, type ResourceId, resourceIdOf } from "@bulrush/datastore";
+import {
+  CALICO_V3,
+  isObject,
+  type KindFacts,
+  KINDS,
+  NAMESPACE_PROFILE_PREFIX,
+  type Resource,
+  SERVICE_ACCOUNT_PROFILE_PREFIX,
+} from "@bulrush/model";
+import { exportable } from "../store/exportable.ts";
+import { isMissingKind } from "../store/missing-kind.ts";
+
+/** Resources of one kind. */
+export interface KindInventory {
+  readonly type: KindFacts;
+  readonly resources: readonly Resource[];
+}
+
+/** What others refer to first, policies last: a policy in force never names what is not there yet. */
+const FIRST: readonly string[] = ["Namespace", "Tier", "ServiceAccount", "Profile", "IPPool", "Node"];
+
+/** Made by the store or by others out of what is copied; ClusterInformation is the lock and comes last. */
+const NOT_COPIED: ReadonlySet<string> = new Set(["ClusterInformation", "LiveMigration"]);
+
+function rankOf({ kind }: KindFacts): number {
+  const at = FIRST.indexOf(kind);
+  return at >= 0 ? at : FIRST.length + (kind.endsWith("NetworkPolicy") ? 1 : 0);
+}
+
+const COPIED: readonly KindFacts[] = KINDS.filter(({ kind }) => !NOT_COPIED.has(kind)).toSorted(
+  (a, b) => rankOf(a) - rankOf(b),
+);
+
+/** All that a store holds and a migration is about, kind by kind in the order of writing. */
+export async function takeInventory(writer: DatastoreWriter, signal: AbortSignal): Promise<readonly KindInventory[]> {
+  const inventory: KindInventory[] = [];
+  for (const type of COPIED) {
+    const resources: Resource[] = [];
+    try {
+      for await (const page of writer.list(type, signal)) resources.push(...page.map(({ resource }) => resource));
+    } catch (error) {
+      if (!isMissingKind(error)) throw error;
+    }
+    if (resources.length > 0) inventory.push({ type, resources });
+  }
+  return inventory;
+}
+
+/** What the copies are called and hold in the target; undefined for what the target makes by itself. */
+export function copyFor(resource: Resource, target: DatastoreWriter["type"]): Resource | undefined {
+  const copy = exportable(resource);
+  if (target !== "kubernetes") return copy;
+  const { name } = copy.metadata;
+  switch (copy.kind) {
+    // Kubernetes has the pods, the namespaces and the policies that these were made of.
+    case "WorkloadEndpoint":
+      return undefined;
+    case "Profile":
+      return [NAMESPACE_PROFILE_PREFIX, SERVICE_ACCOUNT_PROFILE_PREFIX].some((prefix) => name.startsWith(prefix))
+        ? undefined
+        : copy;
+    case "NetworkPolicy":
+    case "StagedNetworkPolicy":
+      return copy.apiVersion === CALICO_V3 && name.startsWith("knp.default.") ? undefined : copy;
+    case "Node":
+      return { ...copy, metadata: { ...copy.metadata, name: kubernetesNodeName(copy) } };
+    default:
+      return copy;
+  }
+}
+
+/** Calico may know a node under another name than Kubernetes does. */
+function kubernetesNodeName({ metadata, spec }: Resource): string {
+  const references = isObject(spec) && Array.isArray(spec["orchRefs"]) ? (spec["orchRefs"] as unknown[]) : [];
+  for (const reference of references) {
+    if (isObject(reference) && reference["orchestrator"] === "k8s" && typeof reference["nodeName"] === "string")
+      return reference["nodeName"];
+  }
+  return metadata.name;
+}
+
+/** Why a store cannot take resources of a kind; undefined if it can. */
+export async function cannotHold(
+  target: DatastoreWriter,
+  { type, resources }: KindInventory,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (target.type === "kubernetes" && type.apiVersion !== CALICO_V3) return "Kubernetes' own: apply it with kubectl";
+  const [first] = resources;
+  if (first === undefined) return undefined;
+  const id: ResourceId = resourceIdOf(first);
+  try {
+    await target.get(id, signal);
+    return undefined;
+  } catch (error) {
+    if (!isMissingKind(error)) throw error;
+    return `the ${target.type} datastore does not store this kind`;
+  }
+}
