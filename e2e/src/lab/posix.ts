@@ -46,6 +46,8 @@ const CLONE_NEWNET = 0x40000000;
 const MS_BIND = 4096;
 const MNT_DETACH = 2;
 
+export const IPPROTO_ICMP = 1;
+export const IPPROTO_ICMPV6 = 58;
 export const IPPROTO_SCTP = 132;
 export const POLLIN = 1;
 export const POLLOUT = 4;
@@ -138,9 +140,12 @@ export interface Datagram {
   readonly port: number;
 }
 
+/** More than any probe sends. */
+const MAX_DATAGRAM_BYTES = 8192;
+
 /** The next datagram, or `undefined` when none waits. A raw IPv4 socket hands out the IP header as well. */
 export function receiveFrom(fd: number): Datagram | undefined {
-  const bytes = Buffer.allocUnsafe(2048);
+  const bytes = Buffer.allocUnsafe(MAX_DATAGRAM_BYTES);
   const from = Buffer.alloc(28);
   const length = Buffer.alloc(4);
   length.writeUInt32LE(from.length);

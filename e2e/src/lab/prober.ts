@@ -1,12 +1,16 @@
 import type { Address } from "@bulrush/ip";
+import { encodeEcho, isEchoReply } from "./icmp-packet.ts";
 import type { NetNamespace } from "./namespace.ts";
 import {
   accept,
   bindAny,
   closeSocket,
+  IPPROTO_ICMP,
+  IPPROTO_ICMPV6,
   IPPROTO_SCTP,
   listen,
   openSocket,
+  type Polled,
   POLLERR,
   POLLHUP,
   POLLIN,
@@ -25,10 +29,14 @@ export type ProbeProtocol = "TCP" | "UDP" | "SCTP";
 export interface Probe {
   readonly from: NetNamespace;
   readonly to: Address;
-  readonly protocol: ProbeProtocol;
+  /** ICMP: an echo request, of the family of `to`. */
+  readonly protocol: ProbeProtocol | "ICMP";
+  /** Of no meaning to ICMP. */
   readonly port: number;
   /** Default: any. */
   readonly sourcePort?: number;
+  /** Of UDP and ICMP: more than a link carries at once comes in fragments. Default and least: 13. */
+  readonly payloadBytes?: number;
   /**
    * What the caller believes. It decides only how long silence is listened to: a probe that should connect is given
    * `patienceMs`, one that should not `silenceMs`. A wrong belief is still found out.
@@ -53,14 +61,20 @@ interface Listener {
 interface Attempt {
   readonly probe: Probe;
   readonly index: number;
-  readonly fd: number;
+  fd: number;
   readonly startedMs: number;
   readonly tag: number;
+  readonly payload: Buffer;
   sends: number;
   nextSendMs: number;
+  /** Of a TCP connect that failed at once: the socket itself knows nothing of it, and polls as hung up. */
+  errno: number;
 }
 
 const ECONNRESET = 104;
+/** ENETUNREACH, EHOSTUNREACH: somebody on the way has no route (yet), which is no policy's answer. */
+const NO_WAY: ReadonlySet<number> = new Set([101, 113]);
+const NO_WAY_PAUSE_MS = 50;
 const PAYLOAD = Buffer.from("bulrush-probe");
 const RESEND_MS = [0, 120, 400, 1000, 2000];
 const MAX_IN_FLIGHT = 400;
@@ -70,7 +84,7 @@ const BACKLOG = 1024;
  * Holds the listening sockets of every pod, and tries connections between them. All sockets belong to this one process:
  * each is made inside its namespace and then used from outside.
  *
- * TCP connects when the handshake is done; UDP when an echo comes back; SCTP when an INIT is answered by an INIT ACK.
+ * TCP connects when the handshake is done; UDP and ICMP when an echo comes back; SCTP when an INIT is answered by an INIT ACK.
  */
 export class Prober {
   readonly #listeners = new Map<NetNamespace, Listener[]>();
@@ -129,7 +143,7 @@ export class Prober {
     const open = new Map<number, Attempt>();
     for (const [i, probe] of probes.entries()) {
       const attempt = this.#start(probe, offset + i);
-      if (attempt !== undefined) open.set(attempt.fd, attempt);
+      open.set(attempt.fd, attempt);
     }
     try {
       while (open.size > 0) {
@@ -146,24 +160,11 @@ export class Prober {
     }
   }
 
-  #start(probe: Probe, index: number): Attempt | undefined {
-    const { family } = probe.to;
+  #start(probe: Probe, index: number): Attempt {
     const startedMs = performance.now();
-    if (probe.protocol === "TCP") {
-      const fd = probe.from.run(() => openSocket(family, "stream"));
-      if (probe.sourcePort !== undefined) bindAny(fd, family, probe.sourcePort);
-      // An error here is an answer as well: no route, or a local rule that refuses.
-      if (startConnect(fd, probe.to, probe.port) !== 0) {
-        closeSocket(fd);
-        return undefined;
-      }
-      return { probe, index, fd, startedMs, tag: 0, sends: 0, nextSendMs: Number.POSITIVE_INFINITY };
-    }
-    const fd = probe.from.run(() =>
-      probe.protocol === "UDP" ? openSocket(family, "datagram") : openSocket(family, "raw", IPPROTO_SCTP),
-    );
-    if (probe.protocol === "UDP" && probe.sourcePort !== undefined) bindAny(fd, family, probe.sourcePort);
-    return { probe, index, fd, startedMs, tag: this.#nextTag++, sends: 0, nextSendMs: startedMs };
+    const fd = probe.from.run(() => openProbeSocket(probe));
+    const payload = Buffer.alloc(Math.max(PAYLOAD.length, probe.payloadBytes ?? 0), PAYLOAD);
+    return { probe, index, fd, startedMs, tag: this.#nextTag++, payload, sends: 0, nextSendMs: startedMs, errno: 0 };
   }
 
   /** One turn: serve what came in, send what is due, read the answers. */
@@ -172,18 +173,13 @@ export class Prober {
     const nowMs = performance.now();
     for (const attempt of open.values()) if (nowMs >= attempt.nextSendMs) this.#send(attempt, nowMs);
     const attempts = [...open.values()];
-    const ready = pollSockets(
-      [
-        ...listeners.map(({ fd }) => ({ fd, events: POLLIN })),
-        ...attempts.map(({ fd, probe }) => ({ fd, events: probe.protocol === "TCP" ? POLLOUT : POLLIN })),
-      ],
-      2,
-    );
+    const ready = pollSockets([...listeners.map(({ fd }) => ({ fd, events: POLLIN })), ...attempts.map(polledOf)], 2);
     for (const [i, attempt] of attempts.entries()) {
       const events = ready[listeners.length + i] ?? 0;
       if (events === 0) continue;
       const verdict = this.#read(attempt, events);
-      if (verdict === undefined) continue;
+      if (verdict === "again") this.#reconnect(open, attempt);
+      if (verdict === undefined || verdict === "again") continue;
       answers[attempt.index] = verdict;
       this.#finish(open, attempt);
     }
@@ -192,12 +188,21 @@ export class Prober {
 
   #send(attempt: Attempt, nowMs: number): void {
     const { probe, fd } = attempt;
+    if (probe.protocol === "TCP") {
+      attempt.nextSendMs = Number.POSITIVE_INFINITY;
+      attempt.errno = startConnect(fd, probe.to, probe.port);
+      return;
+    }
     attempt.sends++;
     const next = RESEND_MS[attempt.sends];
     attempt.nextSendMs = next === undefined ? Number.POSITIVE_INFINITY : attempt.startedMs + next;
     if (nowMs < attempt.startedMs) return;
     if (probe.protocol === "UDP") {
-      sendTo(fd, PAYLOAD, probe.to, probe.port);
+      sendTo(fd, attempt.payload, probe.to, probe.port);
+      return;
+    }
+    if (probe.protocol === "ICMP") {
+      sendTo(fd, encodeEcho(probe.to.family, attempt.tag, attempt.payload), probe.to, 0);
       return;
     }
     // A new source port for every try: a retransmitted INIT of a dropped flow must not look like an answer.
@@ -213,25 +218,59 @@ export class Prober {
     sendTo(fd, packet, probe.to, 0);
   }
 
-  #read(attempt: Attempt, events: number): boolean | undefined {
+  #read(attempt: Attempt, events: number): boolean | "again" | undefined {
     if (attempt.probe.protocol === "TCP") {
       if ((events & (POLLOUT | POLLERR | POLLHUP)) === 0) return undefined;
-      const errno = socketError(attempt.fd);
+      const errno = attempt.errno === 0 ? socketError(attempt.fd) : attempt.errno;
+      if (NO_WAY.has(errno) && attempt.probe.expect !== false) {
+        return "again";
+      }
       // A reset after the handshake comes from our own listener; a refusal in place of it is ECONNREFUSED.
       return errno === 0 || errno === ECONNRESET;
     }
+    const { family } = attempt.probe.to;
     for (let datagram = receiveFrom(attempt.fd); datagram !== undefined; datagram = receiveFrom(attempt.fd)) {
-      if (attempt.probe.protocol === "UDP") return datagram.bytes.equals(PAYLOAD);
-      const packet = decodeSctpPacket(withoutHeader(datagram.bytes, attempt.probe.to.family));
+      if (attempt.probe.protocol === "UDP") return datagram.bytes.equals(attempt.payload);
+      const bytes = withoutHeader(datagram.bytes, family);
+      if (attempt.probe.protocol === "ICMP") {
+        if (isEchoReply(family, bytes, attempt.tag, attempt.payload)) return true;
+        continue;
+      }
+      const packet = decodeSctpPacket(bytes);
       if (packet?.chunk === "init-ack" && packet.verificationTag === attempt.tag) return true;
     }
     return undefined;
+  }
+
+  /** Connects once more after a pause, from a new socket: one whose connect failed does not quite forget it. */
+  #reconnect(open: Map<number, Attempt>, attempt: Attempt): void {
+    this.#finish(open, attempt);
+    attempt.fd = attempt.probe.from.run(() => openProbeSocket(attempt.probe));
+    attempt.nextSendMs = performance.now() + NO_WAY_PAUSE_MS;
+    attempt.errno = 0;
+    open.set(attempt.fd, attempt);
   }
 
   #finish(open: Map<number, Attempt>, attempt: Attempt): void {
     open.delete(attempt.fd);
     closeSocket(attempt.fd, { reset: attempt.probe.protocol === "TCP" });
   }
+}
+
+/** A TCP socket between two connects would report a hang-up: poll passes over negative descriptors. */
+function polledOf({ fd, probe, nextSendMs }: Attempt): Polled {
+  if (probe.protocol !== "TCP") return { fd, events: POLLIN };
+  return { fd: nextSendMs === Number.POSITIVE_INFINITY ? fd : -1, events: POLLOUT };
+}
+
+/** To be called inside the probe's namespace. */
+function openProbeSocket({ protocol, sourcePort, to }: Probe): number {
+  const { family } = to;
+  if (protocol === "ICMP") return openSocket(family, "raw", family === 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+  if (protocol === "SCTP") return openSocket(family, "raw", IPPROTO_SCTP);
+  const fd = openSocket(family, protocol === "TCP" ? "stream" : "datagram");
+  if (sourcePort !== undefined) bindAny(fd, family, sourcePort);
+  return fd;
 }
 
 /** Raw IPv4 sockets hand out the IP header, raw IPv6 sockets do not. */

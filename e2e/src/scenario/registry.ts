@@ -1,8 +1,9 @@
 import { agentKill } from "./agent-kill.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
+import { randomKernel } from "./random-kernel.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
 import type { Scenario } from "./scenario.ts";
 import { typhaKill } from "./typha-kill.ts";
 
 /** Every scenario, in the order in which `--list` shows them. */
-export const SCENARIOS: readonly Scenario[] = [oracleKernel, semanticsKernel, agentKill, typhaKill];
+export const SCENARIOS: readonly Scenario[] = [oracleKernel, semanticsKernel, randomKernel, agentKill, typhaKill];
