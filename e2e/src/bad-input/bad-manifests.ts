@@ -156,6 +156,20 @@ ${early(ALL, "  tier: early\n")}`,
     named: [/^gate\.yaml:\d+: Cannot read.*the last good contents of the file stay in force/],
   },
   {
+    name: "a good policy under a group that is misspelt",
+    files: { "gate.yaml": GATE_POLICY.replace("projectcalico.org", "project-calico.org") },
+    named: [
+      /^gate\.yaml:2: NetworkPolicy edge\/gate: kind: Unknown kind.*last good contents of the file stay in force/,
+    ],
+  },
+  {
+    name: "a list whose items are misspelt",
+    files: { "gate.yaml": `apiVersion: v1\nkind: List\nitem:\n- ${GATE_POLICY.replaceAll("\n", "\n  ")}` },
+    named: [
+      /^gate\.yaml:1: List: items: Expected a list, found nothing; the last good contents of the file stay in force/,
+    ],
+  },
+  {
     name: "a good file that becomes garbage",
     files: { "gate.yaml": garbage(100_000) },
     named: [/^gate\.yaml: Not UTF-8 text; the last good contents of the file stay in force/],

@@ -96,7 +96,7 @@ export type {
   WorkloadEndpointSpec,
 } from "./v3/endpoint.ts";
 export { isObject, type JsonObject } from "./v3/json-object.ts";
-export { CALICO_CRD_V1, CALICO_V3, isOurGroup, type KindFacts, kindFacts, KINDS } from "./v3/kind.ts";
+export { CALICO_CRD_V1, CALICO_V3, isLikelyOurs, type KindFacts, kindFacts, KINDS } from "./v3/kind.ts";
 export type {
   Container,
   ContainerPort,

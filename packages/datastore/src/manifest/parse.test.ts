@@ -221,3 +221,21 @@ test("parseManifest() names the first problems of a file that is all wrong, and 
   assert.match(problems[0] ?? "", /^error f\.yaml:1: Cannot read/);
   assert.match(problems[49] ?? "", /^error f\.yaml:\d+.*: \d+ more problems$/);
 });
+
+test("parseManifest() takes a slip in the group of a known kind, or in a list, for an error and not for nothing", () => {
+  for (const [text, problem] of [
+    [
+      TIER.replace("projectcalico.org/v3", "project-calico.org/v3"),
+      /^error f\.yaml:2: Tier t: kind: Unknown kind "Tier"/,
+    ],
+    [TIER.replace("projectcalico.org/v3", "v3"), /^error f\.yaml:2: Tier t: kind: Unknown kind "Tier" of v3/],
+    ["apiVersion: v1\nkind: List\nitmes: []\n", /^error f\.yaml:1: List: items: Expected a list, found nothing/],
+    ["apiVersion: v1\nkind: List\nitems: {}\n", /^error f\.yaml:3: List: items: Expected a list, found \{\}/],
+    ["apiVersion: v1\nkind: PodList\nitem: []\n", /^error f\.yaml:1: PodList: items: Expected a list/],
+    ["apiVersion: v1\nkind: SecretList\nitem: []\n", /^warning .*Unknown kind "SecretList"/],
+  ] as const) {
+    const { resources, problems } = parse(text);
+    assert.deepEqual(resources, []);
+    assert.match(problems.join("\n"), problem);
+  }
+});

@@ -1,6 +1,6 @@
 import {
+  isLikelyOurs,
   isObject,
-  isOurGroup,
   type JsonObject,
   kindFacts,
   type KindFacts,
@@ -24,6 +24,12 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
+function isListKind(apiVersion: string, kind: string): boolean {
+  return (
+    kind === "List" || (kind.endsWith("List") && kindFacts(apiVersion, kind.slice(0, -"List".length)) !== undefined)
+  );
+}
+
 /** The facts of a readable object's kind, or what is wrong with it: kind, name, namespace, labels, annotations. */
 export function checkStructure(object: unknown): KindFacts | readonly StructureIssue[] {
   if (!isObject(object)) return [{ path: [], message: `Expected an object, found ${shown(object)}` }];
@@ -33,8 +39,13 @@ export function checkStructure(object: unknown): KindFacts | readonly StructureI
   if (typeof kind !== "string" || kind === "")
     return [{ path: ["kind"], message: `Expected the name of a kind, found ${shown(kind)}` }];
   const facts = kindFacts(apiVersion, kind);
-  if (facts === undefined)
-    return [{ path: ["kind"], message: `Unknown kind "${kind}" of ${apiVersion}`, isForeign: !isOurGroup(apiVersion) }];
+  if (facts === undefined) {
+    // A list comes here only when its items are amiss.
+    if (isListKind(apiVersion, kind))
+      return [{ path: ["items"], message: `Expected a list, found ${shown(object["items"])}` }];
+    const isForeign = !isLikelyOurs(apiVersion, kind);
+    return [{ path: ["kind"], message: `Unknown kind "${kind}" of ${apiVersion}`, isForeign }];
+  }
   const odd = plainDataIssue(object, MAX_RESOURCE_NESTING);
   if (odd !== undefined) return [odd];
   if (!isObject(metadata)) return [{ path: ["metadata"], message: `Expected an object, found ${shown(metadata)}` }];

@@ -1,3 +1,5 @@
+import { nearestName } from "@bulrush/base";
+
 /** A group and version that we read. */
 export const CALICO_V3 = "projectcalico.org/v3";
 export const CALICO_CRD_V1 = "crd.projectcalico.org/v1";
@@ -85,7 +87,25 @@ const OUR_GROUPS: ReadonlySet<string> = new Set([
   "policy.networking.k8s.io",
 ]);
 
-/** True where a kind that we do not read is more likely a mistake than somebody else's: a group with kinds of ours. */
-export function isOurGroup(apiVersion: string): boolean {
-  return OUR_GROUPS.has(apiVersion.split("/")[0] ?? "");
+const KIND_NAMES: ReadonlySet<string> = new Set(KINDS.map(({ kind }) => kind));
+/** Kinds whose names others use for things of theirs. */
+const SHARED_NAMES: ReadonlySet<string> = new Set([
+  ...Object.values(KUBERNETES).flatMap((rows) => rows.map(([kind]) => kind)),
+  "NetworkPolicy",
+  "NetworkSet",
+  "Tier",
+  "Profile",
+  "IPPool",
+]);
+
+/**
+ * True where a kind that we do not read is more likely a slip than somebody else's: a group with kinds of ours, or a
+ * kind of ours under a group that is nearly one of them, or under none.
+ */
+export function isLikelyOurs(apiVersion: string, kind: string): boolean {
+  const slash = apiVersion.indexOf("/");
+  const group = apiVersion.slice(0, Math.max(0, slash));
+  if (OUR_GROUPS.has(group)) return true;
+  if (!KIND_NAMES.has(kind)) return false;
+  return slash < 0 || !SHARED_NAMES.has(kind) || nearestName(group, OUR_GROUPS) !== undefined;
 }
