@@ -2,7 +2,7 @@ import { type Address, containsAddress, formatAddress, parseCidr } from "@bulrus
 import type { DataplaneRule, IcmpMatch, PortRange, RuleProtocol } from "@bulrush/proto";
 import type { IpSetDescription } from "../graph/calc-graph.ts";
 import type { DataplaneState } from "../state/dataplane-state.ts";
-import { type Packet, protocolNumber, protocolText } from "./packet.ts";
+import { hasPorts, ownIcmp, type Packet, protocolNumber, protocolText } from "./packet.ts";
 
 export type RuleResult =
   | { readonly outcome: "matched" }
@@ -47,12 +47,17 @@ function omissionOf(rule: DataplaneRule, version: 4 | 6): string | undefined {
   return undefined;
 }
 
+/** Ports by number stand for TCP, UDP and SCTP where the rule names no protocol. */
+const NUMERIC_PORTS = ["src_ports", "dst_ports", "not_src_ports", "not_dst_ports"] as const;
+
 function failedProtocol(rule: DataplaneRule, packet: Packet): string | undefined {
   const actual = protocolText(packet.protocol);
   if (rule.protocol !== undefined && !isProtocol(rule.protocol, packet))
     return `the protocol is ${actual}, not ${nameOf(rule.protocol)}`;
   if (rule.not_protocol !== undefined && isProtocol(rule.not_protocol, packet))
     return `the protocol is ${actual}, which is excluded`;
+  if (rule.protocol === undefined && !hasPorts(packet.protocol) && NUMERIC_PORTS.some((field) => isSet(rule[field])))
+    return `the protocol is ${actual}, which has no ports`;
   if (rule.icmp !== undefined && !isIcmp(rule.icmp, packet)) return `the ICMP type is not ${icmpText(rule.icmp)}`;
   if (rule.not_icmp !== undefined && isIcmp(rule.not_icmp, packet))
     return `the ICMP type is ${icmpText(rule.not_icmp)}, which is excluded`;
@@ -154,8 +159,9 @@ function nameOf(protocol: RuleProtocol): string {
   return "number" in protocol ? protocolText(protocol.number) : protocol.name;
 }
 
+/** Only the ICMP of the packet's own IP version has types: protocol 58 inside IPv4 is not ICMPv6. */
 function isIcmp(wanted: IcmpMatch, packet: Packet): boolean {
-  if (packet.icmp?.type !== wanted.type) return false;
+  if (packet.protocol !== ownIcmp(packet.ipVersion) || packet.icmp?.type !== wanted.type) return false;
   return wanted.code === undefined || wanted.code === (packet.icmp.code ?? 0);
 }
 

@@ -9,7 +9,9 @@ const PROTOCOLS: Readonly<Record<string, number>> = { icmp: 1, tcp: 6, udp: 17, 
 const PROTOCOL_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(PROTOCOLS).map(([name, number]) => [number, name]),
 );
+const ICMP = 1;
 const ICMP_V6 = 58;
+const WITH_PORTS: ReadonlySet<number> = new Set([6, 17, 132]);
 
 /** The flow in the terms of rules. */
 export interface Packet {
@@ -36,6 +38,16 @@ export function protocolNumber(name: string): number | undefined {
 /** The name, or the number as text. */
 export function protocolText(number: number): string {
   return PROTOCOL_NAMES.get(number) ?? String(number);
+}
+
+/** The protocol number of ICMP in an IP version. */
+export function ownIcmp(ipVersion: 4 | 6): number {
+  return ipVersion === 4 ? ICMP : ICMP_V6;
+}
+
+/** True for protocols whose packets rules may ask for ports. */
+export function hasPorts(protocol: number): boolean {
+  return WITH_PORTS.has(protocol);
 }
 
 /** Finds the endpoints and addresses of a flow. Throws a {@link CalcError} when it is not one, or names nothing. */
@@ -110,7 +122,7 @@ function readProtocol(protocol: string | number, ipVersion: 4 | 6): number {
   const number = typeof protocol === "number" || /^\d+$/.test(protocol) ? Number(protocol) : protocolNumber(protocol);
   if (number === undefined || !Number.isInteger(number) || number < 0 || number > 255)
     throw invalid(`"${protocol}" is not a protocol: expected tcp, udp, sctp, icmp, icmpv6, udplite or a number to 255`);
-  return number === 1 && ipVersion === 6 ? ICMP_V6 : number;
+  return number === ICMP ? ownIcmp(ipVersion) : number;
 }
 
 function checkPort(port: number | undefined, what: string): number | undefined {

@@ -13,7 +13,7 @@ export type FieldMatch =
   | { readonly kind: "any"; readonly alternatives: readonly (readonly Statement[])[] };
 
 export const EVERY: FieldMatch = { kind: "all", statements: [] };
-const NEVER: FieldMatch = { kind: "never" };
+export const NEVER: FieldMatch = { kind: "never" };
 
 /** One alternative is no alternative. */
 export function anyOf(alternatives: readonly (readonly Statement[])[]): FieldMatch {

@@ -2,7 +2,7 @@ import type { Statement } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { SetLookup } from "../set-shape.ts";
 import { address, addressAndPort, equals, type Family, match, meta } from "../statements.ts";
-import { icmpProtocol, matchIcmp } from "./icmp-match.ts";
+import { matchIcmpFields } from "./icmp-match.ts";
 import { type FieldMatch, matchNets, matchNoNets } from "./net-match.ts";
 import { hasPorts, matchNoPorts, matchPorts } from "./port-match.ts";
 import { protocolLiteral } from "./protocol.ts";
@@ -28,7 +28,7 @@ export function ruleMatch(rule: DataplaneRule, family: Family, sets: SetLookup):
     ...matchSets(dst, rule.dst_ip_set_ids, sets),
     ...matchSets(addressAndPort("dst", family), rule.dst_ip_port_set_ids, sets),
     matchPorts("dst", rule.dst_ports, rule.dst_named_port_ip_set_ids, family, sets),
-    { kind: "all", statements: icmpStatements(rule, family) },
+    ...matchIcmpFields(rule, family),
     matchNoNets("src", rule.not_src_net, family),
     { kind: "all", statements: matchNoSets(src, rule.not_src_ip_set_ids, sets) },
     {
@@ -59,18 +59,11 @@ export function ruleMatch(rule: DataplaneRule, family: Family, sets: SetLookup):
 function protocolStatements(rule: DataplaneRule, family: Family): Statement[] {
   const statements: Statement[] = [];
   if (rule.protocol !== undefined) statements.push(equals(meta("l4proto"), protocolLiteral(rule.protocol)));
-  else if (rule.icmp !== undefined || rule.not_icmp !== undefined) statements.push(icmpProtocol(family));
+  else if (rule.icmp !== undefined) statements.push(equals(meta("l4proto"), family === 4 ? "icmp" : "icmpv6"));
   else if (isSet(rule.src_ports) || isSet(rule.dst_ports) || isSet(rule.not_src_ports) || isSet(rule.not_dst_ports))
     statements.push(hasPorts());
   if (rule.not_protocol !== undefined)
     statements.push(match(meta("l4proto"), "!=", { kind: "value", value: protocolLiteral(rule.not_protocol) }));
-  return statements;
-}
-
-function icmpStatements(rule: DataplaneRule, family: Family): Statement[] {
-  const statements: Statement[] = [];
-  if (rule.icmp !== undefined) statements.push(matchIcmp(rule.icmp, "==", family));
-  if (rule.not_icmp !== undefined) statements.push(matchIcmp(rule.not_icmp, "!=", family));
   return statements;
 }
 
