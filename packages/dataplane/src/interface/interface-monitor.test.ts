@@ -50,7 +50,7 @@ describe("InterfaceMonitor", () => {
     assert.deepEqual(seen(), ["cali1#5 down", "eth0#2 up 192.168.0.7"]);
   });
 
-  it("follows addresses, but not those of excluded interfaces", () => {
+  it("follows addresses, but not those of excluded interfaces", async () => {
     routes.setLink(2, "eth0");
     routes.setLink(3, "kube-ipvs0");
     start();
@@ -58,7 +58,26 @@ describe("InterfaceMonitor", () => {
     routes.addAddress(3, "10.96.0.1/32");
     assert.deepEqual(seen(), ["eth0#2 up fd00::7", "kube-ipvs0#3 up"]);
     routes.emit({ kind: "address-gone", address: { device: 2, address: "fd00::7/64" } });
+    await clock.advance(99);
+    assert.deepEqual(seen(), ["eth0#2 up fd00::7", "kube-ipvs0#3 up"]);
+    await clock.advance(1);
     assert.deepEqual(seen(), ["eth0#2 up", "kube-ipvs0#3 up"]);
+  });
+
+  it("does not see an address go that is back within 100 ms", async () => {
+    routes.setLink(2, "eth0");
+    routes.addAddress(2, "192.168.0.7/24");
+    start();
+    changes.length = 0;
+    for (let i = 0; i < 3; i++) {
+      routes.emit({ kind: "address-gone", address: { device: 2, address: "192.168.0.7/24" } });
+      await clock.advance(60);
+      routes.addAddress(2, "192.168.0.7/24");
+      await clock.advance(60);
+    }
+    await clock.advance(1000);
+    assert.deepEqual(changes, []);
+    assert.deepEqual(seen(), ["eth0#2 up 192.168.0.7"]);
   });
 
   it("takes a link that comes up at its word, and one that goes down after 100 ms", async () => {
@@ -120,11 +139,13 @@ describe("InterfaceMonitor", () => {
 
   it("stop() leaves no timer and no subscription", async () => {
     routes.setLink(5, "cali1");
+    routes.addAddress(5, "10.0.0.1/32");
     const monitor = start();
     routes.setLink(5, "cali1", false);
+    routes.emit({ kind: "address-gone", address: { device: 5, address: "10.0.0.1/32" } });
     await monitor.stop();
     assert.equal(clock.pending, 0);
     routes.setLink(6, "cali2");
-    assert.deepEqual(seen(), ["cali1#5 up"]);
+    assert.deepEqual(seen(), ["cali1#5 up 10.0.0.1"]);
   });
 });

@@ -3,7 +3,10 @@ import type { InterfaceAddress, Link, RouteEvent, RouteMonitor } from "@bulrush/
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Interface, Interfaces } from "../manager/interfaces.ts";
 
-/** A link that goes down for less than this was never down, for those who watch names. */
+/**
+ * What goes for less than this was never gone, for those who watch names: a link that goes down, an address that is
+ * taken off and put back. A host endpoint that is found by its address must not lose its interface over a renewed lease.
+ */
 const FLAP_MS = 100;
 
 export interface InterfaceMonitorOptions {
@@ -22,7 +25,10 @@ interface KnownLink {
   /** As watchers see it: follows `link.running` up at once and down after {@link FLAP_MS}. */
   up: boolean;
   cancelDown: CancelTimer | undefined;
+  /** As watchers see them: they come at once and go after {@link FLAP_MS}. */
   readonly addresses: Map<string, InterfaceAddress>;
+  /** Addresses that have gone, and are still in `addresses`. */
+  readonly leaving: Map<string, CancelTimer>;
 }
 
 /**
@@ -58,13 +64,19 @@ export class InterfaceMonitor {
     const listed = new Set(links.map(({ index }) => index));
     for (const [index, known] of this.#links) if (!listed.has(index)) this.#onGone(known.link);
     for (const link of links) this.#onLink(link);
-    for (const known of this.#links.values()) known.addresses.clear();
+    for (const known of this.#links.values()) {
+      stopLeaving(known);
+      known.addresses.clear();
+    }
     for (const address of addresses) this.#links.get(address.device)?.addresses.set(address.address, address);
     for (const { link } of this.#links.values()) this.#publish(link.name);
   }
 
   async stop(): Promise<void> {
-    for (const known of this.#links.values()) known.cancelDown?.();
+    for (const known of this.#links.values()) {
+      known.cancelDown?.();
+      stopLeaving(known);
+    }
     await this.#monitor?.close();
   }
 
@@ -89,12 +101,10 @@ export class InterfaceMonitor {
           this.#options.onTouched(event.link.name);
           break;
         case "address":
-          this.#links.get(event.address.device)?.addresses.set(event.address.address, event.address);
-          this.#publishIndex(event.address.device);
+          this.#onAddress(event.address);
           break;
         case "address-gone":
-          this.#links.get(event.address.device)?.addresses.delete(event.address.address);
-          this.#publishIndex(event.address.device);
+          this.#onAddressGone(event.address);
           break;
         default:
       }
@@ -104,7 +114,13 @@ export class InterfaceMonitor {
   #onLink(link: Link): void {
     const known = this.#links.get(link.index);
     if (known === undefined) {
-      this.#links.set(link.index, { link, up: link.running, cancelDown: undefined, addresses: new Map() });
+      this.#links.set(link.index, {
+        link,
+        up: link.running,
+        cancelDown: undefined,
+        addresses: new Map(),
+        leaving: new Map(),
+      });
       this.#publish(link.name);
       return;
     }
@@ -131,13 +147,29 @@ export class InterfaceMonitor {
     const known = this.#links.get(link.index);
     if (known === undefined) return;
     known.cancelDown?.();
+    stopLeaving(known);
     this.#links.delete(link.index);
     this.#publish(known.link.name);
   }
 
-  #publishIndex(index: number): void {
-    const known = this.#links.get(index);
-    if (known !== undefined) this.#publish(known.link.name);
+  #onAddress(address: InterfaceAddress): void {
+    const known = this.#links.get(address.device);
+    if (known === undefined) return;
+    known.leaving.get(address.address)?.();
+    known.leaving.delete(address.address);
+    known.addresses.set(address.address, address);
+    this.#publish(known.link.name);
+  }
+
+  #onAddressGone({ address, device }: InterfaceAddress): void {
+    const known = this.#links.get(device);
+    if (known === undefined || !known.addresses.has(address) || known.leaving.has(address)) return;
+    const cancel = this.#options.clock.after(FLAP_MS, () => {
+      known.leaving.delete(address);
+      known.addresses.delete(address);
+      this.#publish(known.link.name);
+    });
+    known.leaving.set(address, cancel);
   }
 
   #publish(name: string): void {
@@ -153,4 +185,9 @@ export class InterfaceMonitor {
       : [...addresses.keys()].map((address) => address.slice(0, address.indexOf("/")));
     return { name: link.name, index: link.index, up, addresses: new Set(texts) };
   }
+}
+
+function stopLeaving({ leaving }: KnownLink): void {
+  for (const cancel of leaving.values()) cancel();
+  leaving.clear();
 }

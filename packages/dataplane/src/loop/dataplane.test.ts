@@ -56,6 +56,7 @@ describe("createDataplane()", () => {
       await host.send(dataplane, SET, POLICY, PROFILE, POD);
       await host.advance(30_000);
       assert.deepEqual([writes(), host.nft.reads, host.routes.writes], [0, 0, []]);
+      assert.deepEqual(host.sysctls.writes, []);
       assert.equal(host.status?.phase, "waiting-datastore");
       assert.equal(host.status?.ready, false);
     });
@@ -449,6 +450,16 @@ describe("createDataplane()", () => {
       await host.advance(500);
       assert.deepEqual(host.messages.at(-2), { msg: "WorkloadEndpointStatusUpdate", id: POD.id, status: "up" });
       assert.deepEqual(host.messages.at(-1), { msg: "DataplaneInSync" });
+    });
+
+    it("makes no router of a host that has no rules yet", async () => {
+      host.nft.failRuns(refusal());
+      await dataplane.send(WORLD);
+      await host.clock.advance(0);
+      assert.deepEqual([writes(), host.sysctls.writes], [0, []]);
+      await host.advance(100);
+      assert.equal(writes(), 1);
+      assert.ok(host.sysctls.writes.includes("net/ipv4/ip_forward=1"));
     });
 
     it("makes a router of the host, unless told otherwise", async () => {

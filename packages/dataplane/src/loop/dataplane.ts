@@ -55,7 +55,8 @@ interface Running {
  *                                           v
  *                                       onFatal (kernel state stays)
  *
- * One pass runs at a time; what arrives meanwhile waits in the queue. `stop` leaves the kernel as it is.
+ * The host starts to forward packets after the first nf_tables batch. One pass runs at a time; what arrives meanwhile
+ * waits in the queue. `stop` leaves the kernel as it is.
  */
 export function createDataplane(options: DataplaneOptions): DataplaneHandle {
   return new DataplaneLoop(options);
@@ -226,8 +227,6 @@ class DataplaneLoop implements DataplaneHandle {
       throw monitorError(error);
     }
     this.#interfacesInSync = true;
-    for (const problem of setHostSysctls(kernel.sysctls, { forwarding: parsed.ipForwarding, ipv6: parsed.ipv6Support }))
-      events.onLog?.("warn", problem, {});
     const programmer = new RulesetProgrammer({
       nft: kernel.nft,
       clock,
@@ -258,12 +257,14 @@ class DataplaneLoop implements DataplaneHandle {
     }
   }
 
-  async #apply({ programmer, state }: Running): Promise<void> {
+  async #apply({ config, programmer, state }: Running): Promise<void> {
     const { events, kernel } = this.#options;
     const startMs = this.#clock.monotonicMs();
     this.#dirty = false;
     state.completeDeferredWork();
     await programmer.apply();
+    // Not before the rules: a host that forwards without them lets everything through.
+    if (this.#counters.applies === 0) this.#makeRouter(config);
     const failures: string[] = [];
     try {
       const routes = state.routes.apply(kernel.routes, this.#clock.monotonicMs());
@@ -282,6 +283,12 @@ class DataplaneLoop implements DataplaneHandle {
     this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
     for (const message of state.statuses.changes()) events.onMessage?.(message);
     this.#settle(failures);
+  }
+
+  #makeRouter({ ipForwarding, ipv6Support }: DataplaneConfig): void {
+    const { events, kernel } = this.#options;
+    for (const problem of setHostSysctls(kernel.sysctls, { forwarding: ipForwarding, ipv6: ipv6Support }))
+      events.onLog?.("warn", problem, {});
   }
 
   #settle(failures: readonly string[]): void {
