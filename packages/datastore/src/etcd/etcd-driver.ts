@@ -16,13 +16,14 @@ import { DEFAULT_ALLOW_PROFILE } from "../kubernetes/profile.ts";
 import type { DatastoreContext } from "../driver/context.ts";
 import type { Problem } from "../problem.ts";
 import { EtcdClient } from "./client/etcd-client.ts";
-import { type Event, EVENT_DELETE, type KeyValue } from "./client/messages.ts";
+import { type Event, EVENT_DELETE, type KeyValue, type ResponseHeader } from "./client/messages.ts";
 import { RANGE } from "./client/methods.ts";
 import { checkedEtcdConfig, type EtcdDatastoreConfig } from "./etcd-config.ts";
 import { EtcdWatch } from "./etcd-watch.ts";
 import { type KeyRange, placeOf, rangeOf } from "./key-layout.ts";
 import { rangePages } from "./range-pages.ts";
 import { readItem } from "./read-item.ts";
+import { formatRevision, parseRevision, type Place } from "./revision.ts";
 
 const DEFAULT_WATCH_IDLE_MS = 30_000;
 const DEFAULT_WATCH_ANSWER_TIMEOUT_MS = 10_000;
@@ -58,27 +59,25 @@ export class EtcdDriver implements DatastoreDriver {
 
   async *list(request: ListRequest): AsyncIterable<ListPage> {
     const { kind, signal, name, namespace } = request;
+    const { pageItems } = this.#config;
     const range = this.#rangeOf(request);
     const pacer = this.#pacerOf(kind);
     await pacer.wait(signal);
     this.#skipped.startList(kind);
     try {
-      let revision = 0;
-      for await (const page of rangePages(this.#client, range, { signal, pageItems: this.#config.pageItems })) {
-        if (revision === 0 && Number(request.revision || "0") > page.revision)
-          throw new DatastoreError(`etcd is at revision ${page.revision} and has not reached ${request.revision}`, {
-            code: "DATASTORE_REVISION_TOO_LARGE",
-          });
-        revision = page.revision;
+      let revision = "";
+      for await (const { entries, header } of rangePages(this.#client, range, { signal, pageItems })) {
+        checkReached(parseRevision(request.revision), header);
+        revision = formatRevision(header.revision, header);
         const items: Item[] = [];
-        for (const entry of page.entries) {
+        for (const entry of entries) {
           const item = this.#itemOf(kind, entry);
           if (item !== undefined && isWanted(item, request)) items.push(item);
         }
-        yield { items, revision: String(revision) };
+        yield { items, revision };
       }
       if (kind === "Profile" && name === undefined && namespace === undefined)
-        yield { items: [ALLOW_PROFILE], revision: String(revision) };
+        yield { items: [ALLOW_PROFILE], revision };
       pacer.succeeded();
     } catch (error) {
       if (!signal.aborted) pacer.failed(error);
@@ -93,7 +92,7 @@ export class EtcdDriver implements DatastoreDriver {
     await pacer.wait(signal);
     const first: (readonly Item[])[] = [];
     let { revision } = request;
-    if (revision === "" || revision === "0") {
+    if (parseRevision(revision).revision === 0) {
       for await (const page of this.list(request)) {
         if (page.items.length > 0) first.push(page.items);
         revision = page.revision;
@@ -101,6 +100,7 @@ export class EtcdDriver implements DatastoreDriver {
     }
     const { watchIdleMs: idleMs = DEFAULT_WATCH_IDLE_MS } = this.#config;
     const { watchAnswerTimeoutMs: answerTimeoutMs = DEFAULT_WATCH_ANSWER_TIMEOUT_MS } = this.#config;
+    const from = parseRevision(revision);
     try {
       const watch = await EtcdWatch.open({
         client: this.#client,
@@ -109,10 +109,11 @@ export class EtcdDriver implements DatastoreDriver {
         request: { ...request, revision },
         idleMs,
         answerTimeoutMs,
-        read: (event) => this.#eventOf(event, request),
+        from,
+        read: (event, place) => this.#eventOf(event, place, request),
         first,
       });
-      await this.#checkReached(range, revision, signal, watch);
+      await this.#checkWatch(watch, from, range, signal);
       pacer.succeeded();
       return watch;
     } catch (error) {
@@ -124,7 +125,7 @@ export class EtcdDriver implements DatastoreDriver {
   /** Reads at most one key, by way of the cluster's leader. */
   async probe(kind: DatastoreKind, signal: AbortSignal): Promise<void> {
     const range = rangeOf(kind);
-    if (range !== undefined) await this.#revisionNow(range, signal);
+    if (range !== undefined) await this.#headerNow(range, signal);
   }
 
   problems(): readonly Problem[] {
@@ -138,29 +139,22 @@ export class EtcdDriver implements DatastoreDriver {
 
   /**
    * A watch from a revision that is still to come is silent until then. A member may lag behind, but where all of the
-   * cluster has not come so far, it is not the cluster that the revision is of: it was restored from an older state.
+   * cluster has not come so far, the revision is of another history: it was restored from an older state.
    */
-  async #checkReached(range: KeyRange, revision: string, signal: AbortSignal, watch: EtcdWatch): Promise<void> {
-    if (watch.serverRevision >= Number(revision)) return;
-    let now: number;
+  async #checkWatch(watch: EtcdWatch, from: Place, range: KeyRange, signal: AbortSignal): Promise<void> {
+    if (watch.serverRevision >= from.revision) return;
     try {
-      now = await this.#revisionNow(range, signal);
+      checkReached(from, await this.#headerNow(range, signal));
     } catch (error) {
       watch.close();
       throw error;
     }
-    if (now >= Number(revision)) return;
-    watch.close();
-    throw new DatastoreError(`etcd is at revision ${now} and has not reached ${revision}: it was set back`, {
-      code: "DATASTORE_REVISION_TOO_LARGE",
-    });
   }
 
-  async #revisionNow({ key, end }: KeyRange, signal: AbortSignal): Promise<number> {
+  async #headerNow({ key, end }: KeyRange, signal: AbortSignal): Promise<ResponseHeader | undefined> {
     const range_end = end === undefined ? undefined : Buffer.from(end);
     const request = { key: Buffer.from(key), range_end, limit: 1, keys_only: true };
-    const { header } = await this.#client.call(RANGE, request, signal);
-    return header?.revision ?? 0;
+    return (await this.#client.call(RANGE, request, signal)).header;
   }
 
   #rangeOf({ kind, namespace, name }: Pick<ListRequest, "kind" | "namespace" | "name">): KeyRange {
@@ -176,10 +170,9 @@ export class EtcdDriver implements DatastoreDriver {
     return item;
   }
 
-  #eventOf({ type, kv }: Event, request: WatchRequest): WatchEvent | undefined {
+  #eventOf({ type, kv }: Event, revision: string, request: WatchRequest): WatchEvent | undefined {
     if (kv === undefined) return undefined;
     const { kind } = request;
-    const revision = String(kv.mod_revision);
     if (type === EVENT_DELETE) {
       const place = placeOf(kind, kv.key.toString("utf8"));
       if (place === undefined || !isWanted(place, request)) return undefined;
@@ -187,7 +180,7 @@ export class EtcdDriver implements DatastoreDriver {
     }
     const item = this.#itemOf(kind, kv);
     if (item === undefined || !isWanted(item, request)) return undefined;
-    return { type: kv.create_revision === kv.mod_revision ? "added" : "modified", item };
+    return { type: kv.create_revision === kv.mod_revision ? "added" : "modified", item, revision };
   }
 
   #pacerOf(kind: DatastoreKind): Pacer {
@@ -195,6 +188,15 @@ export class EtcdDriver implements DatastoreDriver {
     if (pacer === undefined) this.#pacers.set(kind, (pacer = new Pacer(this.#clock, this.#random)));
     return pacer;
   }
+}
+
+/** @throws DatastoreError DATASTORE_REVISION_TOO_LARGE if the cluster of `place` has not come so far. */
+function checkReached({ revision, clusterId }: Place, header: ResponseHeader | undefined): void {
+  const now = header?.revision ?? 0;
+  if (now >= revision || (clusterId !== undefined && clusterId !== header?.cluster_id)) return;
+  throw new DatastoreError(`etcd is at revision ${now} and has not reached ${revision}`, {
+    code: "DATASTORE_REVISION_TOO_LARGE",
+  });
 }
 
 function isWanted(

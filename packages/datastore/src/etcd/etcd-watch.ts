@@ -13,6 +13,7 @@ import {
 import { decodeMessage, encodeMessage } from "./client/protobuf.ts";
 import { codeOfText, isOfMember, rpcError } from "./client/rpc-error.ts";
 import type { KeyRange } from "./key-layout.ts";
+import { formatRevision, type Place } from "./revision.ts";
 
 export interface EtcdWatchOptions {
   readonly client: EtcdClient;
@@ -22,8 +23,13 @@ export interface EtcdWatchOptions {
   /** Silence after which the server is asked for its progress, and how long its answer may take. */
   readonly idleMs: number;
   readonly answerTimeoutMs: number;
-  /** An event, or nothing for a key that is none of the kind or not asked for. */
-  readonly read: (event: Event) => WatchEvent | undefined;
+  /** Where the events begin, after this. */
+  readonly from: Place;
+  /**
+   * What became of a key, `revision` being where a watch goes on from after it. Nothing for a key that is none of the
+   * kind or not asked for.
+   */
+  readonly read: (event: Event, revision: string) => WatchEvent | undefined;
   /** Items that go before all events. */
   readonly first: readonly (readonly Item[])[];
 }
@@ -78,7 +84,7 @@ export class EtcdWatch implements WatchStream {
    * @throws DatastoreError as a driver's watch does.
    */
   static async open(options: EtcdWatchOptions): Promise<EtcdWatch> {
-    const { client, request, range } = options;
+    const { client, request, range, from } = options;
     const open = await client.openWatch(request.signal);
     const watch = new EtcdWatch(options, open);
     try {
@@ -87,7 +93,7 @@ export class EtcdWatch implements WatchStream {
         create_request: {
           key: Buffer.from(key),
           range_end: end === undefined ? undefined : Buffer.from(end),
-          start_revision: Number(request.revision) + 1,
+          start_revision: from.revision + 1,
           progress_notify: true,
           fragment: true,
         },
@@ -96,8 +102,9 @@ export class EtcdWatch implements WatchStream {
       request.signal.throwIfAborted();
       if (response === "silent") throw watch.#halfOpen();
       if (response === undefined) throw watch.#broken();
-      client.checkCluster(response.header, open.member);
       if (response.canceled) throw canceled(response, open);
+      const { clusterId } = from;
+      if (clusterId !== undefined && response.header?.cluster_id !== clusterId) throw otherCluster(open);
       watch.serverRevision = response.header?.revision ?? 0;
       return watch;
     } catch (error) {
@@ -108,7 +115,7 @@ export class EtcdWatch implements WatchStream {
 
   async next(): Promise<readonly WatchEvent[] | undefined> {
     const { idleMs, answerTimeoutMs, request } = this.#options;
-    const items = this.#first.shift();
+    const items = this.#isClosed ? undefined : this.#first.shift();
     if (items !== undefined) return items.map((item) => ({ type: "added", item, revision: request.revision }));
     let isAsked = false;
     for (;;) {
@@ -126,12 +133,7 @@ export class EtcdWatch implements WatchStream {
         this.close();
         return undefined;
       }
-      try {
-        this.#options.client.checkCluster(response.header, this.#open.member);
-        if (response.canceled) throw canceled(response, this.#open);
-      } catch (error) {
-        return this.#fail(rpcError("Watch", this.#open.member.name, error));
-      }
+      if (response.canceled) return this.#fail(canceled(response, this.#open));
       const events = await this.#eventsOf(response);
       if (events.length > 0) return events;
     }
@@ -150,17 +152,19 @@ export class EtcdWatch implements WatchStream {
     const last = all.at(-1)?.kv?.mod_revision;
     const isWhole = (event: Event): boolean => !response.fragment || event.kv?.mod_revision !== last;
     this.#held = all.filter((event) => !isWhole(event));
-    const events = all
-      .filter(isWhole)
-      .map(this.#options.read)
-      .filter((event) => event !== undefined);
-    const revision = String(response.header?.revision ?? 0);
-    if (all.length === 0 && !response.created && revision !== "0") {
-      const isSafe = response.watch_id !== ALL_WATCHES || (await this.#open.member.isProgressSafe());
-      if (isSafe) events.push({ type: "bookmark", revision });
-    } else if (events.length === 0 && all.length > 0 && !response.fragment) {
+    const { header, created, fragment, watch_id } = response;
+    const events: WatchEvent[] = [];
+    for (const event of all) {
+      if (!isWhole(event)) continue;
+      const read = this.#options.read(event, formatRevision(event.kv?.mod_revision ?? 0, header));
+      if (read !== undefined) events.push(read);
+    }
+    if (all.length === 0 && !created && header !== undefined) {
+      const isSafe = watch_id !== ALL_WATCHES || (await this.#open.member.isProgressSafe());
+      if (isSafe) events.push({ type: "bookmark", revision: formatRevision(header.revision, header) });
+    } else if (events.length === 0 && last !== undefined && !fragment) {
       // Only of keys that nobody asked for.
-      events.push({ type: "bookmark", revision: String(last) });
+      events.push({ type: "bookmark", revision: formatRevision(last, header) });
     }
     return events;
   }
@@ -226,4 +230,12 @@ function canceled({ compact_revision, cancel_reason }: WatchResponse, { member }
   const code = compact_revision > 0 ? "DATASTORE_EXPIRED" : (codeOfText(cancel_reason) ?? "DATASTORE_FAILED");
   const why = cancel_reason === "" ? `compacted up to ${compact_revision}` : cancel_reason;
   return new DatastoreError(`Watch at ${member.name}: ${why}`, { code, op: "Watch", data: { endpoint: member.name } });
+}
+
+function otherCluster({ member }: OpenWatch): DatastoreError {
+  return new DatastoreError(`${member.name} is of another etcd cluster than the list was`, {
+    code: "DATASTORE_EXPIRED",
+    op: "Watch",
+    data: { endpoint: member.name },
+  });
 }

@@ -6,7 +6,6 @@ import { readCredentials } from "./credentials.ts";
 import { type Endpoint, formatEndpoint } from "./endpoint.ts";
 import { findEndpoints, hasCertificates, type ResolveSrv } from "./find-endpoints.ts";
 import { Member, type WatchCall } from "./member.ts";
-import type { ResponseHeader } from "./messages.ts";
 import type { Method } from "./methods.ts";
 import { orAborted } from "./or-aborted.ts";
 import { isOfMember, isOfToken, rpcError } from "./rpc-error.ts";
@@ -33,9 +32,6 @@ export interface OpenWatch {
  *                     ^ member             with SRV records they are looked up again before each round
  *
  * Errors are DatastoreErrors as a driver gives them.
- *
- * Invariant: all answers that were given out are of the cluster `#clusterId`. Revisions of two clusters have nothing to
- * do with one another.
  */
 export class EtcdClient {
   readonly #options: EtcdClientOptions;
@@ -46,7 +42,6 @@ export class EtcdClient {
   #tried = 0;
   #member: Member | undefined;
   #connecting: Promise<Member> | undefined;
-  #clusterId: bigint | undefined;
   #isClosed = false;
 
   constructor(options: EtcdClientOptions) {
@@ -58,7 +53,7 @@ export class EtcdClient {
    * One request. A read is tried at every member, a write at one: whether it was done when the connection broke is not
    * known.
    */
-  async call<Request extends object, Response extends { readonly header: ResponseHeader | undefined }>(
+  async call<Request extends object, Response>(
     method: Method<Request, Response>,
     request: Request,
     signal: AbortSignal,
@@ -67,9 +62,7 @@ export class EtcdClient {
     for (let attempt = 1; ; attempt++) {
       const member = await this.#connect(signal);
       try {
-        const response = await member.call(method, request, signal);
-        this.checkCluster(response.header, member);
-        return response;
+        return await member.call(method, request, signal);
       } catch (error) {
         signal.throwIfAborted();
         if (isOfToken(error) && !hasNewToken) {
@@ -104,22 +97,6 @@ export class EtcdClient {
     this.#member = undefined;
     member.close();
     this.#options.logger?.warn("An etcd member does not answer", { endpoint: member.name });
-  }
-
-  /**
-   * @throws DatastoreError DATASTORE_EXPIRED if the answer is of another cluster than those before: what is known of
-   * revisions means nothing there.
-   */
-  checkCluster(header: ResponseHeader | undefined, member: Member): void {
-    if (header === undefined) return;
-    const known = this.#clusterId;
-    this.#clusterId = header.cluster_id;
-    if (known === undefined || known === header.cluster_id) return;
-    const before = known.toString(16);
-    throw new DatastoreError(`${member.name} is of the etcd cluster ${header.cluster_id.toString(16)}, not ${before}`, {
-      code: "DATASTORE_EXPIRED",
-      data: { endpoint: member.name },
-    });
   }
 
   /** Ends what runs. */
