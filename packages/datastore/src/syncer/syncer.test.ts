@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "@bulrush/base";
+import { compareStrings, ManualClock } from "@bulrush/base";
 import type { Resource, SyncerType, Update } from "@bulrush/model";
 import { memoryLogger } from "@bulrush/service";
 import type { Item, WatchEvent } from "../driver/driver.ts";
@@ -537,11 +537,42 @@ test("a network set keeps its last good version, as a rule may deny by it; one n
     stream.emit({ type: "modified", item: set("b", "2", ["y"]) });
     await h.advance(0);
     assert.ok(!h.take().some((line) => line.includes(" a ")));
-    assert.deepEqual(effects().sort(), ["a the last good version stays in force", "b left out"]);
+    assert.deepEqual(effects().toSorted(compareStrings), ["a the last good version stays in force", "b left out"]);
   }
   stream.emit({ type: "modified", item: set("a", "3", []) });
   await h.advance(0);
   assert.ok(h.take().includes("updated a 3"));
+});
+
+test("settings, the ready flag and profiles keep their last good values field by field", async () => {
+  const h = harness({ type: "felix" });
+  const items = (revision: string, ready: unknown, prefix: unknown, mtu: unknown, labels: unknown): readonly Item[] => [
+    scriptedItem("ClusterInformation", "default", revision, { datastoreReady: ready }),
+    scriptedItem("FelixConfiguration", "default", revision, { interfacePrefix: prefix, vxlanMTU: mtu }),
+    scriptedItem("Profile", "p", revision, { labelsToApply: labels }),
+  ];
+  for (const item of items("1", true, "tap", 1400, { a: "b" }))
+    h.driver.lists.set(item.kind, [{ pages: [[item]], revision: "1" }]);
+  h.syncer.start();
+  await h.advance(0);
+  h.take();
+  const change = async (next: readonly Item[]): Promise<string[]> => {
+    for (const item of next) h.driver.stream(item.kind).emit({ type: "modified", item });
+    await h.advance(0);
+    return h.take().map((line) => line.replace(/ \d+$/, ""));
+  };
+  const effects = (): (string | undefined)[] => h.syncer.problems().map(({ field, effect }) => `${field}: ${effect}`);
+  const kept = "the last good version stays in force";
+  assert.deepEqual(await change(items("2", "perhaps", 5, 1500, { a: 1 })), ["updated VXLANMTU"]);
+  assert.deepEqual(effects().sort(), [
+    `spec.datastoreReady: ${kept}`,
+    `spec.interfacePrefix: ${kept}`,
+    `spec.labelsToApply.a: ${kept}`,
+  ]);
+  // What was kept is still known: unset, it goes.
+  const gone = await change(items("3", true, undefined, 1500, {}));
+  assert.ok(gone.includes("deleted InterfacePrefix"));
+  assert.deepEqual(effects(), []);
 });
 
 test("a resync does not delete a policy whose present version is unreadable", async () => {

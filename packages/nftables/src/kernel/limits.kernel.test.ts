@@ -112,7 +112,9 @@ kernelTests(import.meta.filename, () => {
   });
 
   test("counters are read with their rules", async () => {
-    nftProgram("table ip t { chain out { type filter hook output priority 0; counter packets 5 bytes 400; accept; }; }");
+    nftProgram(
+      "table ip t { chain out { type filter hook output priority 0; counter packets 5 bytes 400; accept; }; }",
+    );
     const nft = openNftConnection();
     const rules = nft.readTable("ip", "t")?.chains.get("out")?.rules;
     assert.deepEqual(rules?.[0]?.counter, { packets: 5n, bytes: 400n });
