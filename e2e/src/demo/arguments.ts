@@ -4,6 +4,9 @@ import { parseArgs } from "node:util";
 
 const ROOT: string = join(import.meta.dirname, "..", "..", "..");
 
+export const DEMO_DATASTORES = ["file", "kubernetes", "etcdv3"] as const;
+export type DemoDatastore = (typeof DEMO_DATASTORES)[number];
+
 export interface DemoArguments {
   readonly once: boolean;
   readonly json: boolean;
@@ -11,9 +14,11 @@ export interface DemoArguments {
   readonly path: string;
   /** True for the sample that comes with the clone. */
   readonly isSample: boolean;
+  /** What Typha reads: the directory, or a server that is filled from it. */
+  readonly datastore: DemoDatastore;
 }
 
-export const DEMO_HELP = `Usage: npm start -- [--once] [-f PATH] [-o json] [--datastore file]
+export const DEMO_HELP = `Usage: npm start -- [--once] [-f PATH] [-o json] [--datastore file|kubernetes|etcdv3]
 
 A small cluster on this machine alone: every Node of the manifests becomes a host, every Pod a network namespace that
 listens on its containerPorts. One Typha, an agent on each host. Every pod tries to reach every other pod's ports; the
@@ -26,7 +31,8 @@ Options:
   -f, --file PATH     Your own manifests, a file or a directory. Default: the sample in e2e/demo.
       --once          One table, then the end. Exit code 0 when reality and explanation agree.
   -o, --output json   The answers as JSON; the last line is {"flows":[...]}.
-      --datastore T   Where the manifests are kept: file (the only one so far).
+      --datastore T   Where Typha reads: file (the manifests themselves; the default), or kubernetes or etcdv3 (a real
+                      kube-apiserver or etcd inside the demo, filled from them; needs 'npm run setup:kube' once).
   -h, --help          Show this help.
 `;
 
@@ -45,13 +51,13 @@ export function parseDemoArguments(args: readonly string[]): DemoArguments | "he
     });
     if (values.help) return "help";
     if (values.output !== undefined && values.output !== "json") return { wrong: `Unknown output '${values.output}'` };
-    if (values.datastore !== "file")
-      return { wrong: `The demo runs on the datastore 'file' only, not '${values.datastore}'` };
+    const datastore = DEMO_DATASTORES.find((one) => one === values.datastore);
+    if (datastore === undefined) return { wrong: `Unknown datastore '${values.datastore}'` };
     // npm runs scripts in the root of the clone; a relative path is meant from where the user stands.
     const base = process.env["INIT_CWD"] ?? process.cwd();
     const path = values.file === undefined ? join(ROOT, "e2e", "demo") : resolve(base, values.file);
     if (!existsSync(path)) return { wrong: `There is nothing at '${path}'` };
-    return { once: values.once, json: values.output === "json", path, isSample: values.file === undefined };
+    return { once: values.once, json: values.output === "json", path, isSample: values.file === undefined, datastore };
   } catch (error) {
     return { wrong: (error as Error).message };
   }

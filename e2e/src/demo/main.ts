@@ -7,6 +7,7 @@ import { describeFlow } from "../lab/matrix.ts";
 import { LabSession, type Refreshed, type TriedFlow } from "../lab/session.ts";
 import { DEMO_HELP, type DemoArguments, parseDemoArguments } from "./arguments.ts";
 import { ManifestSource } from "./manifest-source.ts";
+import { openStore, whyNoStore } from "./open-store.ts";
 import { flowsAsJson, renderTable } from "./table.ts";
 
 /**
@@ -60,7 +61,12 @@ async function demo(options: DemoArguments, signal: AbortSignal): Promise<number
   const source = new ManifestSource(options.path, WORK_DIR);
   const startedMs = performance.now();
   progress(`Reading ${options.isSample ? relative(process.cwd(), options.path) || options.path : options.path}`);
-  const session = await LabSession.start({ workDir: WORK_DIR, manifestDir: source.directory });
+  const session = await LabSession.start({
+    workDir: WORK_DIR,
+    manifestDir: source.directory,
+    openStore: () => openStore(options.datastore, source.directory),
+  });
+  if (options.datastore !== "file") progress(`A real ${options.datastore} runs, and is filled from the manifests`);
   try {
     describe(await session.refresh());
     progress(`Everything is in the kernels after ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
@@ -91,6 +97,9 @@ if (options === "help") {
   process.stdout.write(DEMO_HELP);
 } else if ("wrong" in options) {
   process.stderr.write(`${options.wrong}\n\n${DEMO_HELP}`);
+  process.exitCode = 2;
+} else if (whyNoStore(options.datastore) !== undefined) {
+  process.stderr.write(`${whyNoStore(options.datastore)}\n`);
   process.exitCode = 2;
 } else if (isInsideLab()) {
   prepareLab();

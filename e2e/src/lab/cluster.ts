@@ -6,6 +6,7 @@ import { FABRIC_ADDRESS, LabNetwork } from "./network.ts";
 import { type LabPlan, planLab } from "./plan.ts";
 import { Prober } from "./prober.ts";
 import { Program } from "./program.ts";
+import { directoryStore, type LabStore } from "./store.ts";
 
 export const SYNC_PORT = 5473;
 const ADMIN_PORT = 9097;
@@ -16,8 +17,12 @@ const CLIENT_NAME = "typha-client";
 export interface ClusterOptions {
   /** Where the lab keeps logs, certificates and agents' state. Made when missing. */
   readonly workDir: string;
-  /** The datastore: a directory of manifests that Typha watches. */
+  /** A directory of manifests. */
   readonly manifestDir: string;
+  /**
+   * Opens the datastore once the wires are there; the cluster stops it. Default: the directory, which Typha watches.
+   */
+  readonly openStore?: () => Promise<LabStore>;
   /** More settings for the programs. */
   readonly typhaEnv?: Readonly<Record<string, string>>;
   readonly agentEnv?: Readonly<Record<string, string>>;
@@ -36,18 +41,26 @@ export class LabCluster {
   readonly prober: Prober;
   /** Who signed every certificate of the cluster. */
   readonly authority: CertificateAuthority;
+  readonly store: LabStore;
   readonly #options: ClusterOptions;
   readonly #server: TlsFiles;
   readonly #client: TlsFiles;
   #typha: Program | undefined;
   readonly #agents = new Map<string, Program>();
 
-  private constructor(options: ClusterOptions, authority: CertificateAuthority, server: TlsFiles, client: TlsFiles) {
+  private constructor(
+    options: ClusterOptions,
+    parts: { readonly network: LabNetwork; readonly store: LabStore },
+    authority: CertificateAuthority,
+    server: TlsFiles,
+    client: TlsFiles,
+  ) {
     this.#options = options;
     this.authority = authority;
+    this.store = parts.store;
     this.#server = server;
     this.#client = client;
-    this.network = new LabNetwork();
+    this.network = parts.network;
     this.prober = new Prober();
   }
 
@@ -57,8 +70,11 @@ export class LabCluster {
     const ca = await CertificateAuthority.create();
     const server = await ca.issue({ commonName: SERVER_NAME });
     const client = await ca.issue({ commonName: CLIENT_NAME });
+    const network = new LabNetwork();
+    const store = await (options.openStore?.() ?? directoryStore(options.manifestDir));
     return new LabCluster(
       options,
+      { network, store },
       ca,
       writeTlsFiles(options.workDir, "typha", ca, server),
       writeTlsFiles(options.workDir, "agent", ca, client),
@@ -94,8 +110,7 @@ export class LabCluster {
       name: "bulrush-typha",
       logFile: join(this.#options.workDir, "typha.log"),
       env: {
-        DATASTORE_TYPE: "file",
-        BULRUSH_DATASTORE_DIR: this.#options.manifestDir,
+        ...this.store.typhaEnv,
         TYPHA_SERVERHOST: FABRIC_ADDRESS,
         TYPHA_SERVERPORT: String(SYNC_PORT),
         TYPHA_CAFILE: this.#server.ca,
@@ -168,6 +183,7 @@ export class LabCluster {
   async stop(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.stop()));
     await this.#typha?.stop();
+    await this.store.stop();
     this.prober.close();
     this.network.close();
   }

@@ -3,6 +3,7 @@ import type { Update } from "@bulrush/model";
 import { hashValue } from "@bulrush/proto";
 import { createSyncClient, type SyncClient, tlsFromParameters } from "@bulrush/sync-client";
 import type { TlsFiles } from "./certificates.ts";
+import { contentsOf } from "./contents.ts";
 
 export interface FollowerOptions {
   readonly host: string;
@@ -11,9 +12,14 @@ export interface FollowerOptions {
   readonly serverCN: string;
 }
 
+function contentsHash(path: string, value: unknown): string {
+  return hashValue(path, contentsOf(value));
+}
+
 /**
  * Follows Typha's `felix` stream as one more client, to know when Typha has what a directory says and at which of its
- * sequences. From there the agents' acks tell when every kernel has it.
+ * sequences. From there the agents' acks tell when every kernel has it. What only the store can know ({@link contentsOf})
+ * does not count.
  *
  * Invariant: `#hashes` holds the stream's present KVs, a hash each.
  */
@@ -44,7 +50,7 @@ export class Follower {
         onUpdates: (updates) => {
           for (const { path, value } of updates) {
             if (value === undefined) this.#hashes.delete(path);
-            else this.#hashes.set(path, hashValue(path, value));
+            else this.#hashes.set(path, contentsHash(path, value));
           }
         },
         onStatusUpdated: (status) => {
@@ -69,7 +75,7 @@ export class Follower {
    * with the first differences after `timeoutMs`.
    */
   async reaches(updates: readonly Update[], timeoutMs: number): Promise<number> {
-    const wanted = new Map(updates.map(({ path, value }) => [path, hashValue(path, value)]));
+    const wanted = new Map(updates.map(({ path, value }) => [path, contentsHash(path, value)]));
     const deadlineMs = performance.now() + timeoutMs;
     for (;;) {
       const differences = this.#differences(wanted);

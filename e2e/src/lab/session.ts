@@ -1,4 +1,4 @@
-import { convertResources, type LoadedManifests, loadManifests } from "@bulrush/datastore";
+import { type LoadedManifests, loadManifests } from "@bulrush/datastore";
 import type { Update } from "@bulrush/model";
 import { ADMIN_URL, type ClusterOptions, LabCluster, SERVER_NAME, SYNC_PORT } from "./cluster.ts";
 import { Follower } from "./follower.ts";
@@ -17,7 +17,7 @@ export interface TriedFlow extends PodFlow {
 export interface Refreshed {
   readonly plan: LabPlan;
   readonly manifests: LoadedManifests;
-  /** What the conversion could not read, in words. */
+  /** What the store could not keep or read, in words. */
   readonly problems: readonly string[];
   /** Unix ms at which every kernel had it. */
   readonly appliedAtMs: number;
@@ -62,19 +62,19 @@ export class LabSession {
   }
 
   /**
-   * Reads the manifests, shapes the lab after them and waits, on acks, until Typha has them and every agent has them
+   * Reads the manifests, makes the store hold them, shapes the lab after them and waits, on acks, until Typha has them and every agent has them
    * in its kernel.
    */
   async refresh(timeoutMs: number = DEFAULT_TIMEOUT_MS): Promise<Refreshed> {
     const manifests = await loadManifests(this.#options.manifestDir);
     const resources = manifests.resources.map(({ resource }) => resource);
-    const { updates, problems } = convertResources(resources);
+    const { updates, problems } = await this.cluster.store.sync(resources);
     this.judge.update(updates);
     const plan = this.cluster.reshape(resources, updates);
     this.#plan = plan;
     for (const host of plan.hosts) if (!this.cluster.hasAgent(host.name)) this.cluster.startAgent(host.name);
     await this.settle(updates, timeoutMs);
-    return { plan, manifests, problems: problems.map((problem) => problem.message), appliedAtMs: Date.now() };
+    return { plan, manifests, problems, appliedAtMs: Date.now() };
   }
 
   /** Waits until Typha holds these KVs and every agent's kernel does. */

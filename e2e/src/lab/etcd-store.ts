@@ -1,0 +1,103 @@
+import { systemClock } from "@bulrush/base";
+import {
+  applyResource,
+  convertResources,
+  type DatastoreWriter,
+  openDatastoreWriter,
+  type ResourceId,
+  resourceIdOf,
+  toItem,
+} from "@bulrush/datastore";
+import { CALICO_V3, type Resource } from "@bulrush/model";
+import { EtcdServer } from "../kube/etcd-server.ts";
+import { withBuiltIn } from "./built-in.ts";
+import type { LabStore, Stored } from "./store.ts";
+
+/** How a controller names its copy of a Kubernetes NetworkPolicy. */
+const COPIED_POLICY = "knp.default.";
+
+/**
+ * A real etcd as the store. What a controller would copy from Kubernetes into it is copied here:
+ *
+ *     Kubernetes NetworkPolicy   -> NetworkPolicy knp.default.NAME
+ *     Namespace, ServiceAccount  -> Profile
+ *     Pod                        -> WorkloadEndpoint
+ *     Node                       -> Node
+ *
+ * Services, their slices and ClusterNetworkPolicies have no copy: nobody makes one.
+ *
+ * Invariant: `#held` is what was written and not taken away since, by identity.
+ */
+export class EtcdStore implements LabStore {
+  readonly server: EtcdServer;
+  readonly typhaEnv: Readonly<Record<string, string>>;
+  readonly #writer: DatastoreWriter;
+  readonly #held = new Map<string, ResourceId>();
+
+  private constructor(server: EtcdServer, writer: DatastoreWriter) {
+    this.server = server;
+    this.#writer = writer;
+    this.typhaEnv = { DATASTORE_TYPE: "etcdv3", ETCD_ENDPOINTS: server.endpoint };
+  }
+
+  /** @throws Error that says how to get the binaries. */
+  static async start(): Promise<EtcdStore> {
+    const server = await EtcdServer.start();
+    const clock = systemClock({ keepAlive: true });
+    const config = { type: "etcdv3", endpoints: [server.endpoint] } as const;
+    return new EtcdStore(server, await openDatastoreWriter(config, { clock }));
+  }
+
+  async sync(resources: readonly Resource[]): Promise<Stored> {
+    const aside: string[] = [];
+    const wanted = new Map<string, Resource>();
+    for (const resource of withBuiltIn(resources)) {
+      const copy = copyOf(resource, aside);
+      if (copy === undefined) continue;
+      const id = identityOf(resourceIdOf(copy));
+      if (!wanted.has(id)) wanted.set(id, copy);
+    }
+    const signal = AbortSignal.timeout(60_000);
+    for (const [identity, id] of this.#held) {
+      if (wanted.has(identity)) continue;
+      await this.#writer.delete(id, undefined, signal);
+      this.#held.delete(identity);
+    }
+    for (const [identity, resource] of wanted) {
+      await applyResource(this.#writer, resource, signal);
+      this.#held.set(identity, resourceIdOf(resource));
+    }
+    const { updates, problems } = convertResources([...wanted.values()]);
+    return { updates, problems: [...aside, ...problems.map(({ message }) => message)] };
+  }
+
+  async stop(): Promise<void> {
+    await this.#writer.close();
+    await this.server.stop();
+  }
+}
+
+function identityOf({ apiVersion, kind, namespace, name }: ResourceId): string {
+  return `${apiVersion} ${kind} ${namespace}/${name}`;
+}
+
+/** What stands in etcd for a resource: itself if it is Calico's. */
+function copyOf(resource: Resource, aside: string[]): Resource | undefined {
+  if (resource.apiVersion === CALICO_V3) return resource;
+  const item = toItem(resource, { usePodCIDR: false });
+  if (item === undefined) return undefined;
+  const { name, namespace } = item.subject;
+  for (const issue of item.issues) aside.push(`${resource.kind} ${namespace}/${name}: ${issue.message}`);
+  if (item.kind === "KubernetesNetworkPolicy" && item.value !== undefined) {
+    const { metadata } = item.value;
+    const labels = metadata.labels ?? {};
+    return {
+      ...item.value,
+      kind: "NetworkPolicy",
+      metadata: { name: COPIED_POLICY + name, namespace, ...(Object.keys(labels).length > 0 && { labels }) },
+    };
+  }
+  if (item.kind === "Profile" || item.kind === "WorkloadEndpoint" || item.kind === "Node") return item.value;
+  aside.push(`${resource.kind} ${namespace}/${name} is left aside: etcd has no such kind`);
+  return undefined;
+}
