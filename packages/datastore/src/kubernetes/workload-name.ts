@@ -56,7 +56,8 @@ export function parseWorkloadName(name: string): WorkloadName | undefined {
       continue;
     }
     const part = name.slice(start, at < 0 ? undefined : at);
-    parts.push(hasDash ? part.replaceAll("--", "-") : part);
+    // Joined, the part is a text of its own: what `replaceAll` gives holds on to the whole name.
+    parts.push(hasDash ? part.split("--").join("-") : part);
     if (at < 0) break;
     start = ++at;
     hasDash = false;
@@ -75,5 +76,5 @@ const DASH = 45;
  */
 export function workloadInterfaceName(namespace: string, pod: string, prefixes = "cali"): string {
   const prefix = prefixes.split(",")[0]?.trim() || "cali";
-  return prefix + hash("sha1", `${namespace}.${pod}`, "hex").slice(0, 11);
+  return [prefix, hash("sha1", `${namespace}.${pod}`, "hex").slice(0, 11)].join("");
 }

@@ -15,7 +15,7 @@ const ITEMS = Buffer.from('"items"');
 
 /** Items given out at once, and bytes of them: a page is whatever comes first. */
 const MAX_PAGE_ITEMS = 500;
-const MAX_PAGE_BYTES = 1024 * 1024;
+const MAX_PAGE_BYTES = 128 * 1024;
 /** Of a single item. The API server's own limit is 3 MiB a request, etcd's 1.5 MiB a value. */
 const MAX_ITEM_BYTES = 32 * 1024 * 1024;
 /** Of what is beside the items. */

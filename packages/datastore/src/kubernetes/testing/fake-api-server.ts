@@ -129,8 +129,15 @@ export class FakeApiServer {
   }
 
   /** Anything, to the watches of a list. */
-  sendToWatches(root: string, text: string): void {
-    for (const watch of this.#watches) if (watch.root === root) watch.answer.write(text);
+  sendToWatches(root: string, bytes: string | Buffer): void {
+    for (const watch of this.#watches) if (watch.root === root) watch.answer.write(bytes);
+  }
+
+  /** What the readers of a list's watches have not taken yet. */
+  unsentBytes(root: string): number {
+    let bytes = 0;
+    for (const watch of this.#watches) if (watch.root === root) bytes += watch.answer.writableLength;
+    return bytes;
   }
 
   /** The watches of a list stay open, and never hear anything again. */
