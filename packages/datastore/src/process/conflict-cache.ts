@@ -21,7 +21,8 @@ interface Claim {
 
 /**
  * For kinds where several items may map to one v1 key: the item with the lowest name has it, the next takes over when
- * that one goes. `map` returns the issues when an item cannot be converted; it then claims nothing.
+ * that one goes. `map` returns the issues when an item cannot be converted; it then gives its key to the next, and where
+ * there is none, keeps what it had: a pool or a host endpoint less may open what it closed.
  */
 export function conflictCache(map: (input: ProcessorInput) => Mapped | readonly ItemIssue[]): UpdateProcessor {
   return new ConflictCache(map);
@@ -47,11 +48,13 @@ class ConflictCache implements UpdateProcessor {
     const known = this.#byName.get(name);
     if (input.value === undefined) {
       const issues = input.issues ?? [];
+      if (known !== undefined && issues.some(({ severity }) => severity === "error"))
+        return processed(this.#handOver(known), issues);
       if (known !== undefined) return processed(this.#release(known), issues);
       return processed([], issues.length > 0 ? issues : [errorAt("", "Deleted, but nothing of this name was known")]);
     }
     const mapped = this.#map(input);
-    if (!("key" in mapped)) return processed(known === undefined ? [] : this.#release(known), mapped);
+    if (!("key" in mapped)) return processed(known === undefined ? [] : this.#handOver(known), mapped);
     const path = formatKey(mapped.key);
     const outputs: ProcessedKV[] = [];
     if (known !== undefined && known.path !== path) outputs.push(...this.#release(known));
@@ -70,6 +73,12 @@ class ConflictCache implements UpdateProcessor {
     const all = [...others, claim].sort((a, b) => compareStrings(a.name, b.name));
     this.#byPath.set(claim.path, all);
     return all[0] ?? claim;
+  }
+
+  /** The claim's item cannot be read any more. */
+  #handOver(claim: Claim): ProcessedKV[] {
+    if ((this.#byPath.get(claim.path) ?? []).length > 1) return this.#release(claim);
+    return [{ key: claim.key, value: undefined, isUnreadable: true }];
   }
 
   #release(claim: Claim): ProcessedKV[] {

@@ -17,6 +17,8 @@ export interface ProcessedKV {
   readonly value: Value | undefined;
   /** Where it is not of the item that was processed: of which item, and its revision. */
   readonly origin?: { readonly name: string; readonly revision: string };
+  /** What stands there cannot be read: whoever has sent a value keeps to it. `value` is undefined. */
+  readonly isUnreadable?: boolean;
 }
 
 export interface Processed {

@@ -73,10 +73,13 @@ test("Profile: rules, labels and the resource; no labels, no key", () => {
   assert.equal(bare["/calico/v1/policy/profile/p/labels"], undefined);
 });
 
-test("Profile: one that cannot be read is gone, which lets nothing through", () => {
+test("Profile: one that cannot be read has no values, and is told from one that is gone", () => {
   const result = run(processor("Profile"), "Profile", "p", { spec: { ingress: [{ action: "Allow", nets: ["x"] }] } });
   assert.equal(result.issues.length, 1);
   assert.deepEqual(Object.values(kvs(result)), [undefined, undefined, undefined]);
+  assert.ok(result.outputs.every(({ isUnreadable }) => isUnreadable === true));
+  const gone = run(processor("Profile"), "Profile", "p", undefined);
+  assert.ok(gone.outputs.every(({ isUnreadable }) => isUnreadable === undefined));
 });
 
 test("NetworkSet: masked nets, namespace label and profile; without bad nets, while it was never read well", () => {
@@ -177,6 +180,24 @@ test("IPPool: of two with one CIDR the lower name counts", () => {
     ["a", "b"],
   );
 });
+
+for (const [kind, good, bad] of [
+  ["IPPool", { cidr: "10.0.0.0/16" }, { cidr: "10.0.0.0/99" }],
+  ["HostEndpoint", { node: "n", interfaceName: "eth0" }, { interfaceName: "eth0" }],
+] as const) {
+  test(`${kind}: one that cannot be read any more keeps its key, until it is gone or readable`, () => {
+    const on = processor(kind);
+    const step = (spec: object | undefined): unknown[] =>
+      run(on, kind, "a", spec === undefined ? undefined : { spec }).outputs.map(({ value, isUnreadable }) =>
+        isUnreadable === true ? "kept" : value === undefined ? "gone" : "sent",
+      );
+    assert.deepEqual(
+      [good, bad, bad, good, bad, undefined].map((spec) => step(spec)),
+      [["sent"], ["kept"], ["kept"], ["sent"], ["kept"], ["gone"]],
+    );
+    assert.deepEqual(step(bad), []);
+  });
+}
 
 for (const kind of ["IPPool", "HostEndpoint"] as const) {
   test(`${kind}: a delete of what is not known any more is an error and sends nothing`, () => {

@@ -7,8 +7,8 @@ import { processed, type ProcessedKV, simpleProcessor, type UpdateProcessor } fr
 import { sortedMap } from "./sorted-map.ts";
 
 /**
- * Profiles: three keys each. One that cannot be read has none of them, and a profile that is missing lets nothing
- * through.
+ * Profiles: three keys each. One that cannot be read keeps the version before it, as rules may deny by its labels; one
+ * that was never read well has no keys, and a profile that is missing lets nothing through.
  */
 export function profileProcessor(): UpdateProcessor {
   return simpleProcessor(({ item, value, issues = [] }) => {
@@ -16,14 +16,21 @@ export function profileProcessor(): UpdateProcessor {
     const outputs = (
       rules: ProfileRules | undefined,
       labels: ReadonlyMap<string, string> | undefined,
-    ): readonly ProcessedKV[] => [
-      { key: { type: "ProfileRules", name }, value: rules },
-      { key: { type: "ProfileLabels", name }, value: labels },
-      { key: { type: "Resource", kind: "Profile", namespace: "", name }, value: rules && value },
-    ];
-    if (value === undefined) return processed(outputs(undefined, undefined), issues);
-    const found = issuesOf(profileSpec, value.spec ?? {});
-    if (found.length > 0) return processed(outputs(undefined, undefined), [...issues, ...specErrors(found)]);
+      isUnreadable = false,
+    ): readonly ProcessedKV[] => {
+      const rest = isUnreadable ? { isUnreadable } : {};
+      return [
+        { key: { type: "ProfileRules", name }, value: rules, ...rest },
+        { key: { type: "ProfileLabels", name }, value: labels, ...rest },
+        { key: { type: "Resource", kind: "Profile", namespace: "", name }, value: rules && value, ...rest },
+      ];
+    };
+    const found = value === undefined ? [] : issuesOf(profileSpec, value.spec ?? {});
+    if (value === undefined || found.length > 0) {
+      const all = [...issues, ...specErrors(found)];
+      const isUnreadable = all.some(({ severity }) => severity === "error");
+      return processed(outputs(undefined, undefined, isUnreadable), all);
+    }
     const spec: ProfileSpec = isObject(value.spec) ? value.spec : {};
     const rules: ProfileRules = {
       inbound_rules: (spec.ingress ?? []).map((rule) => convertRule({ rule }, "")),

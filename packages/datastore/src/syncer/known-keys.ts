@@ -30,9 +30,14 @@ export class KnownKeys {
 
   /** Takes the new state of a key. `isClosedForm`: it stands in for something unreadable. */
   apply(output: ProcessedKV, revision: string, isClosedForm: boolean): Applied {
-    const { key, value, origin } = output;
+    const { key, value, origin, isUnreadable = false } = output;
     const path = formatKey(key);
     const entry = this.#entries.get(path);
+    if (isUnreadable) {
+      if (entry === undefined) return undefined;
+      entry.generation = this.#generation;
+      return "kept";
+    }
     if (value === undefined) {
       if (entry === undefined) return undefined;
       this.#entries.delete(path);

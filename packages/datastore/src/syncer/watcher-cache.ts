@@ -362,11 +362,8 @@ export class WatcherCache {
       if (applied === "kept") isKept = true;
       else if (applied !== undefined) updates.push(applied);
     }
-    const effect = !result.isClosedForm
-      ? undefined
-      : isKept
-        ? "the last good version stays in force"
-        : (result.effect ?? "closed");
+    const closed = result.isClosedForm ? (result.effect ?? "closed") : undefined;
+    const effect = isKept ? "the last good version stays in force" : closed;
     this.#log(item, this.#problems.set(item, state === undefined ? [] : result.issues, effect, place));
   }
 

@@ -15,7 +15,7 @@ interface ConfigKind {
   readonly readsAnnotations: boolean;
   /** What becomes of a resource that is neither `default` nor `node.<host>`. */
   readonly rest: ResourceKind | undefined;
-  /** Fields whose key is not a parameter's. */
+  /** Fields whose key is not a parameter's. "none": there is none here. */
   readonly special?: (field: string, value: unknown, host: string | undefined) => ProcessedKV | "none" | undefined;
 }
 
@@ -37,14 +37,17 @@ export function clusterInformationProcessor(): UpdateProcessor {
     special: (field, value, host) => {
       if (field !== "datastoreReady") return undefined;
       if (host !== undefined) return "none";
-      return { key: { type: "ReadyFlag" }, value: typeof value === "boolean" ? value : undefined };
+      const key: Key = { type: "ReadyFlag" };
+      if (typeof value === "boolean") return { key, value };
+      return { key, value: undefined, isUnreadable: value !== undefined && value !== null };
     },
   });
 }
 
 /**
  * Each field is one key. What a resource set before and sets no more is sent as unset; after a resync the watcher
- * cache makes up those deletes, so the memory starts empty then.
+ * cache makes up those deletes, so the memory starts empty then. A field that cannot be read keeps the value that it
+ * had: unset, it would be the default, which may let through what the setting stops, or end every agent.
  */
 function configProcessor(kind: ConfigKind): UpdateProcessor {
   const sent = new Map<string, ReadonlyMap<string, Key>>();
@@ -61,9 +64,11 @@ function configProcessor(kind: ConfigKind): UpdateProcessor {
       }
       const found: ItemIssue[] = [...issues];
       const outputs = new Map<string, ProcessedKV>();
-      for (const [name, key] of sent.get(item.name) ?? []) outputs.set(name, { key, value: undefined });
+      const isUnreadable = value?.spec !== undefined && !isObject(value.spec);
+      if (isUnreadable) found.push(errorAt("spec", "Expected an object"));
+      for (const [name, key] of sent.get(item.name) ?? []) outputs.set(name, { key, value: undefined, isUnreadable });
       for (const [name, output] of fieldsOf(kind, input, host, found)) outputs.set(name, output);
-      const alive = [...outputs].filter(([, output]) => output.value !== undefined);
+      const alive = [...outputs].filter(([, output]) => output.value !== undefined || output.isUnreadable === true);
       sent.set(item.name, new Map(alive.map(([name, output]) => [name, output.key])));
       if (value === undefined) sent.delete(item.name);
       return processed([...outputs.values()], found);
@@ -78,22 +83,23 @@ function fieldsOf(
   issues: ItemIssue[],
 ): Map<string, ProcessedKV> {
   const out = new Map<string, ProcessedKV>();
-  const set = (name: string, text: Value | undefined): void => {
+  const set = (name: string, text: Value | undefined, isUnreadable = false): void => {
     const key: Key = host === undefined ? { type: "GlobalConfig", name } : { type: "HostConfig", hostname: host, name };
-    out.set(name, { key, value: text });
+    out.set(name, { key, value: text, ...(isUnreadable && { isUnreadable }) });
   };
   for (const [field, raw] of Object.entries(isObject(value?.spec) ? value.spec : {})) {
     const special = kind.special?.(field, raw, host);
     if (special === "none") continue;
     if (special !== undefined) {
+      if (special.isUnreadable === true) issues.push(notUsable(field, raw));
       out.set(field, special);
       continue;
     }
     const name = kind.parameterOf(field);
     if (name === undefined) continue;
     const text = fieldText(field, raw);
-    if (text === undefined) issues.push(errorAt(`spec.${field}`, `Not usable: ${JSON.stringify(raw).slice(0, 60)}`));
-    set(name, text ?? undefined);
+    if (text === undefined) issues.push(notUsable(field, raw));
+    set(name, text ?? undefined, text === undefined);
   }
   if (!kind.readsAnnotations) return out;
   for (const [annotation, text] of Object.entries(value?.metadata.annotations ?? {})) {
@@ -103,4 +109,8 @@ function fieldsOf(
     else issues.push(errorAt(`metadata.annotations.${annotation}`, "Not the name of a parameter"));
   }
   return out;
+}
+
+function notUsable(field: string, raw: unknown): ItemIssue {
+  return errorAt(`spec.${field}`, `Not usable: ${JSON.stringify(raw).slice(0, 60)}`);
 }

@@ -81,8 +81,16 @@ const plain: Format = (value) => {
   return pairs.map(([name, entry]) => `${name}=${String(entry)},`).join("") || null;
 };
 
-/** Forms with a text of their own; all others are printed plainly. */
+/** Plainly, but only what is of this type: `interfacePrefix: 5` is a slip, and no prefix. */
+function onlyIf(isRight: (value: unknown) => boolean): Format {
+  return (value) => (isRight(value) ? plain(value) : undefined);
+}
+
+/** Forms that not every value has; all others are printed plainly. */
 const FORMS: Readonly<Partial<Record<FelixForm, Format>>> = {
+  text: onlyIf((value) => typeof value === "string"),
+  boolean: onlyIf((value) => typeof value === "boolean"),
+  integer: onlyIf(Number.isInteger),
   duration: durationIn(1e9),
   "duration-ms": durationIn(1e6),
   "failsafe-ports": failsafePorts,
