@@ -83,7 +83,7 @@ export class EtcdServer {
       ],
       logFile: join(directory, "etcd.log"),
       isReady: async () => {
-        await etcdctl(client, files?.client, [], ["get", "x", "--command-timeout=2s"], true);
+        await etcdctl(client, files?.client, [], ["get", "x", "--command-timeout=2s"], { lenient: true });
         return true;
       },
     });
@@ -101,6 +101,11 @@ export class EtcdServer {
   /** Runs `etcdctl ARGS` against it, as root where users log in. Its standard output. */
   ctl(...args: readonly string[]): Promise<string> {
     return etcdctl(this.endpoint, this.tls, this.#login, args);
+  }
+
+  /** Runs `etcdctl txn` with its input: comparisons, an empty line, puts for success, an empty line, for failure. */
+  transaction(input: string): Promise<string> {
+    return etcdctl(this.endpoint, this.tls, this.#login, ["txn"], { input });
   }
 
   /** The newest revision. */
@@ -139,25 +144,25 @@ async function makeTls(directory: string): Promise<{ readonly server: TlsFiles; 
   };
 }
 
-/** @param lenient "permission denied" counts as an answer: it serves. */
 async function etcdctl(
   endpoint: string,
   tls: TlsFiles | undefined,
   login: readonly string[],
   args: readonly string[],
-  lenient = false,
+  options: { readonly input?: string /** "permission denied" counts as an answer. */; readonly lenient?: boolean } = {},
 ): Promise<string> {
   const tlsArgs = tls === undefined ? [] : [`--cacert=${tls.ca}`, `--cert=${tls.cert}`, `--key=${tls.key}`];
   try {
-    const { stdout } = await run(kubeBinaries().etcdctl, [`--endpoints=${endpoint}`, ...tlsArgs, ...login, ...args], {
+    const running = run(kubeBinaries().etcdctl, [`--endpoints=${endpoint}`, ...tlsArgs, ...login, ...args], {
       env: {},
       maxBuffer: 64 << 20,
       encoding: "utf8",
     });
-    return stdout;
+    running.child.stdin?.end(options.input ?? "");
+    return (await running).stdout;
   } catch (error) {
     const { stderr = "" } = error as { readonly stderr?: string };
-    if (lenient && /user name is empty|permission denied/.test(stderr)) return "";
+    if (options.lenient === true && /user name is empty|permission denied/.test(stderr)) return "";
     throw new Error(`etcdctl ${args.join(" ")}: ${stderr.trim() || String(error)}`, { cause: error });
   }
 }

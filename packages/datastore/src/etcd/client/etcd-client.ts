@@ -122,7 +122,7 @@ export class EtcdClient {
     }
     const endpoint = must(this.#endpoints[this.#next++ % this.#endpoints.length], "an endpoint of etcd");
     this.#tried++;
-    const credentials = endpoint.isSecure ? await readCredentials(config) : undefined;
+    const credentials = endpoint.isSecure ? await readCredentials(config, endpoint.host) : undefined;
     if (!endpoint.isSecure && hasCertificates(config))
       logger?.warn("Certificates for etcd are set, but this endpoint is http", { endpoint: formatEndpoint(endpoint) });
     if (this.#isClosed) throw new DatastoreError("The datastore is closed", { code: "DATASTORE_FAILED" });

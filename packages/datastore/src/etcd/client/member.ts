@@ -8,6 +8,7 @@ import {
 } from "@grpc/grpc-js";
 import type { Clock } from "@bulrush/base";
 import { DatastoreError } from "../../errors.ts";
+import { targetNameOf } from "./credentials.ts";
 import { type Endpoint, formatEndpoint, hostAndPort } from "./endpoint.ts";
 import { AUTHENTICATE, type Method, STATUS, WATCH_PATH } from "./methods.ts";
 import { orAborted } from "./or-aborted.ts";
@@ -62,7 +63,10 @@ export class Member {
   constructor({ endpoint, credentials, login, clock }: MemberOptions) {
     this.name = formatEndpoint(endpoint);
     const channel = endpoint.isSecure ? credentials : undefined;
-    this.#client = new Client(`dns:///${hostAndPort(endpoint)}`, channel ?? grpcCredentials.createInsecure(), OPTIONS);
+    this.#client = new Client(`dns:///${hostAndPort(endpoint)}`, channel ?? grpcCredentials.createInsecure(), {
+      ...OPTIONS,
+      ...targetNameOf(endpoint.host),
+    });
     this.#login = login;
     this.#clock = clock;
   }

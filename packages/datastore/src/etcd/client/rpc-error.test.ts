@@ -13,6 +13,7 @@ const ROWS: readonly (readonly [status, string, DatastoreErrorCode])[] = [
   [status.OUT_OF_RANGE, "etcdserver: mvcc: required revision has been compacted", "DATASTORE_EXPIRED"],
   [status.OUT_OF_RANGE, "etcdserver: mvcc: required revision is a future revision", "DATASTORE_REVISION_TOO_LARGE"],
   [status.INVALID_ARGUMENT, "etcdserver: request is too large", "DATASTORE_INVALID"],
+  [status.RESOURCE_EXHAUSTED, "grpc: received message larger than max (3 vs. 2)", "DATASTORE_INVALID"],
   [status.INVALID_ARGUMENT, "etcdserver: authentication failed, invalid user ID or password", "DATASTORE_UNAUTHORIZED"],
   [status.INVALID_ARGUMENT, "etcdserver: user name is empty", "DATASTORE_UNAUTHORIZED"],
   [status.INVALID_ARGUMENT, "etcdserver: revision of auth store is old", "DATASTORE_UNAUTHORIZED"],

@@ -10,6 +10,8 @@ const BY_TEXT: readonly (readonly [text: string, code: DatastoreErrorCode])[] = 
   ["required revision has been compacted", "DATASTORE_EXPIRED"],
   ["required revision is a future revision", "DATASTORE_REVISION_TOO_LARGE"],
   ["request is too large", "DATASTORE_INVALID"],
+  // Of the server, whose gRPC is that of Go; ours writes it in upper case.
+  ["grpc: received message larger than max", "DATASTORE_INVALID"],
   ["authentication failed", "DATASTORE_UNAUTHORIZED"],
   ["user name is empty", "DATASTORE_UNAUTHORIZED"],
   ["invalid auth token", "DATASTORE_UNAUTHORIZED"],

@@ -68,22 +68,25 @@ const EMPTY_WATCH: WatchResponse = {
 
 /** An etcd in this process that says what a test tells it to: for what a real one does only once in a while. */
 export class ScriptedEtcd {
-  readonly endpoint: string;
   /** Watch streams in the order in which they were opened. */
   readonly watches: ScriptedWatch[] = [];
   readonly script: Script;
   readonly #server: Server;
+  #port = 0;
   #onWatch: (() => void) | undefined;
 
-  private constructor(server: Server, port: number, script: Script) {
+  private constructor(server: Server, script: Script) {
     this.#server = server;
-    this.endpoint = `http://127.0.0.1:${port}`;
     this.script = script;
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${this.#port}`;
   }
 
   static async start(script: Script = {}): Promise<ScriptedEtcd> {
     const server = new Server({ "grpc.max_send_message_length": -1 });
-    let accept: ((call: ServerDuplexStream<Buffer, Buffer>) => void) | undefined;
+    const etcd = new ScriptedEtcd(server, script);
     const define = (path: string, stream: boolean): object => ({
       path,
       requestStream: stream,
@@ -122,16 +125,14 @@ export class ScriptedEtcd {
           ...asObject(script.onAuthenticate?.(request)),
         })),
         status: unary({}, statusResponse, () => ({ header: header(1), version: script.version ?? "3.6.8" })),
-        watch: (call: ServerDuplexStream<Buffer, Buffer>) => accept?.(call),
+        watch: (call: ServerDuplexStream<Buffer, Buffer>) => etcd.#accept(call),
       } as never,
     );
-    const port = await new Promise<number>((resolve, reject) => {
+    etcd.#port = await new Promise<number>((resolve, reject) => {
       server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
         error === null ? resolve(bound) : reject(error),
       );
     });
-    const etcd = new ScriptedEtcd(server, port, script);
-    accept = (call) => etcd.#accept(call);
     return etcd;
   }
 

@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+/** A way to a server that can be closed, and that can swallow everything without a word. */
+export class TcpProxy {
+  readonly port: number;
+  readonly #server: Server;
+  readonly #sockets: Set<Socket>;
+  readonly #state: { isBlackHole: boolean };
+
+  private constructor(server: Server, sockets: Set<Socket>, state: { isBlackHole: boolean }) {
+    this.#server = server;
+    this.#sockets = sockets;
+    this.#state = state;
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  /** @param host Where it listens. */
+  static async start(targetPort: number, host = "127.0.0.1"): Promise<TcpProxy> {
+    const sockets = new Set<Socket>();
+    const state = { isBlackHole: false };
+    const forward = (from: Socket, to: Socket): void => {
+      sockets.add(from);
+      from.on("data", (bytes) => {
+        if (!state.isBlackHole) to.write(bytes);
+      });
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      from.on("error", () => {});
+    };
+    const server = createServer((near) => {
+      const far = connect(targetPort, "127.0.0.1");
+      forward(near, far);
+      forward(far, near);
+    });
+    server.listen(0, host);
+    await once(server, "listening");
+    return new TcpProxy(server, sockets, state);
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** From now on nothing goes through, and nobody is told: the connections stay. New ones are of no use either. */
+  blackHole(): void {
+    this.#state.isBlackHole = true;
+  }
+
+  stop(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    this.stop();
+  }
+}
