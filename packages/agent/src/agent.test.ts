@@ -116,6 +116,23 @@ test("a setting that only a restart applies ends the agent with 129, one that do
   assert.deepEqual(rig.requests, [{ reason: "config changed", exitCode: EXIT_RESTART }]);
 });
 
+test("a setting that cannot be read any more is named once, and changes nothing", async () => {
+  const rig = agentRig();
+  await rig.sync([readyFlag(), setting("VXLANPort", "4789")]);
+  for (const text of ["many", "many", "lots"]) {
+    await rig.source.onUpdates([setting("VXLANPort", text)]);
+    await rig.clock.advance(100);
+  }
+  assert.deepEqual(rig.requests, []);
+  const named = rig.logger.records.filter(
+    ({ message, fields }) => message === "Setting" && fields["name"] === "VXLANPort",
+  );
+  assert.deepEqual(
+    named.map(({ fields }) => /"(\w+)"/.exec(String(fields["message"]))?.[1]),
+    ["many", "lots"],
+  );
+});
+
 test("a pool that brings another encapsulation ends the agent with 129", async () => {
   const rig = agentRig();
   await rig.sync([readyFlag()]);

@@ -85,6 +85,7 @@ export function createAgent(options: AgentOptions): Agent {
       onConfig(message) {
         if (start === undefined) return;
         const loaded = loadFelixConfig(options.local, layersOf(message));
+        saySettings(loaded);
         options.health.overrideTimeouts(timeoutsMs(loaded.values));
         const changed = restartNeededBy(start.loaded, loaded);
         if (changed.length > 0) restart("config changed", { settings: changed });
@@ -118,6 +119,16 @@ export function createAgent(options: AgentOptions): Agent {
     shutdown.request({ reason, exitCode: EXIT_RESTART });
   };
 
+  /** What is wrong with the settings, each once for as long as it is so. */
+  let said: ReadonlySet<string> = new Set();
+  const saySettings = ({ warnings, errors }: StartConfig["loaded"]): void => {
+    for (const warning of warnings) if (!said.has(warning.message)) logger.warn("Setting", { ...warning });
+    // Errors of the local settings have kept the process from coming this far. One of the datastore must not keep a host
+    // without policy: the default stands in for it.
+    for (const error of errors) if (!said.has(error.message)) logger.error("Setting", { ...error });
+    said = new Set([...warnings, ...errors].map(({ message }) => message));
+  };
+
   const begin = async (contents: Iterable<Update>): Promise<RunParts | undefined> => {
     start = startConfig(contents, config.FelixHostname, options.local);
     if (start === undefined) {
@@ -127,10 +138,7 @@ export function createAgent(options: AgentOptions): Agent {
       return undefined;
     }
     const { loaded, graph, texts } = start;
-    for (const warning of loaded.warnings) logger.warn("Setting", { ...warning });
-    // Errors of the local settings have kept the process from coming here. One of the datastore must not keep a host
-    // without policy: the default stands in for it.
-    for (const error of loaded.errors) logger.error("Setting", { ...error });
+    saySettings(loaded);
     options.health.overrideTimeouts(timeoutsMs(loaded.values));
     waitingFor = "starting the dataplane";
     const handle = await dataplaneWith(texts);

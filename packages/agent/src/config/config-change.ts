@@ -5,14 +5,17 @@ import type { FelixConfig } from "./felix-config.ts";
 /** Applied while the agent runs. */
 const LIVE: ReadonlySet<string> = new Set(["HealthTimeoutOverrides"]);
 
-/** The settings whose effective text differs and that only a restart applies, in order of name. */
+/**
+ * The settings whose effective text differs and that only a restart applies, in order of name. One that cannot be read
+ * any more is none of them: what it said before stays in force.
+ */
 export function restartNeededBy(
   before: LoadedConfig<FelixConfig>,
   after: LoadedConfig<FelixConfig>,
 ): readonly string[] {
   const names = new Set([...before.origins.keys(), ...after.origins.keys()]);
   return [...names]
-    .filter((name) => !LIVE.has(name) && !(name in ACCEPTED_SETTINGS))
+    .filter((name) => !LIVE.has(name) && !(name in ACCEPTED_SETTINGS) && !after.rejected.has(name))
     .filter((name) => before.origins.get(name)?.text !== after.origins.get(name)?.text)
     .sort();
 }

@@ -102,6 +102,13 @@ test("restartNeededBy() names what differs, but not what is live, without effect
   assert.deepEqual(restartNeededBy(before, before), []);
 });
 
+test("restartNeededBy() leaves out what cannot be read any more", () => {
+  const before = loadFelixConfig(local({}), [layer({ VXLANPort: "1", DefaultEndpointToHostAction: "DROP" })]);
+  const after = loadFelixConfig(local({}), [layer({ VXLANPort: "many", DefaultEndpointToHostAction: "DORP" })]);
+  assert.deepEqual([...after.rejected].sort(), ["DefaultEndpointToHostAction", "VXLANPort"]);
+  assert.deepEqual(restartNeededBy(before, after), []);
+});
+
 test("every setting has a sentence or a reason", () => {
   for (const [name, parameter] of Object.entries(FELIX_CONFIG))
     assert.ok(parameter.doc !== "" || parameter.noEffect !== undefined, name);

@@ -107,12 +107,13 @@ for (const [title, options, want] of accepted) {
 }
 
 test("loadConfig() warns and uses the default, when a value is bad", () => {
-  const { values, warnings, errors } = load({
+  const { values, rejected, warnings, errors } = load({
     env: { TYPHA_HEALTHPORT: "65536", TYPHA_CAFILE: "/missing" },
     fileText: "\nMaxConnectionsUpperLimit = many",
     fileName: "/etc/calico/typha.cfg",
   });
   assert.deepEqual([values.HealthPort, values.CAFile, values.MaxConnectionsUpperLimit], [9098, "", 10000]);
+  assert.deepEqual([...rejected].sort(), ["CAFile", "HealthPort", "MaxConnectionsUpperLimit"]);
   assert.deepEqual(messages(warnings), [
     'TYPHA_CAFILE: "/missing" does not exist; the default (none) is used',
     'TYPHA_HEALTHPORT: "65536" is outside 0 to 65535; the default 9098 is used',

@@ -49,6 +49,8 @@ export interface LoadedConfig<C> {
   readonly values: C;
   /** By canonical name. */
   readonly origins: ReadonlyMap<string, ConfigOrigin>;
+  /** Canonical names of the settings whose text was bad: the default stands in for what was meant. */
+  readonly rejected: ReadonlySet<string>;
   /** Unknown names, bad values, duplicates, settings without effect: the process goes on. */
   readonly warnings: readonly ConfigProblem[];
   /** Non-empty: the process must not start its work with these values; one that must run has the defaults in them. */
@@ -75,6 +77,7 @@ export function loadConfig<C extends object>(table: ConfigTable<C>, options: Loa
   const warnings: ConfigProblem[] = [];
   const errors: ConfigProblem[] = [];
   const origins = new Map<string, ConfigOrigin>();
+  const rejected = new Set<string>();
   const context: ParseContext = { fileExists: options.fileExists ?? existsSync };
   const parameters = new Map(Object.entries(table) as [string, Parameter<unknown>][]);
   const canonical = new Map([...parameters.keys()].map((name) => [name.toLowerCase(), name]));
@@ -109,6 +112,7 @@ export function loadConfig<C extends object>(table: ConfigTable<C>, options: Loa
         });
       continue;
     }
+    rejected.add(name);
     const fatal = parameter.dieOnFail === true || result.fatal;
     const message = `${setting.place}: "${shown}" ${result.problem}`;
     if (fatal) errors.push({ name, source, message });
@@ -116,7 +120,7 @@ export function loadConfig<C extends object>(table: ConfigTable<C>, options: Loa
   }
   for (const message of errors.length > 0 ? [] : (options.rules?.(values as C) ?? []))
     errors.push({ name: "", source: "rules", message });
-  return { values: values as C, origins, warnings, errors };
+  return { values: values as C, origins, rejected, warnings, errors };
 }
 
 function parseSetting(

@@ -20,6 +20,7 @@ function loaded(values: Partial<LogSettings>, isAskedFor = false): LoadedConfig<
       ...values,
     },
     origins: new Map(isAskedFor ? [["LogFilePath", { source: "environment", text: "x" }]] : []),
+    rejected: new Set(),
     warnings: [],
     errors: [],
   };
