@@ -83,3 +83,34 @@ test("validate says once that a policy has a bad label, at the label's line", as
     /^error: -:6: NetworkPolicy default\/p: metadata\.labels\.prod: Expected a string, found true; quote it$/m,
   );
 });
+
+test("validate warns of what is legal and surely not meant, with a code, and exits 0", async () => {
+  const manifest = JSON.stringify({
+    apiVersion: "projectcalico.org/v3",
+    kind: "NetworkPolicy",
+    metadata: { name: "p", namespace: "shop" },
+    spec: { ingress: [{ action: "Log" }] },
+  });
+  const text = await runCli(["validate", "-f", "-"], manifest);
+  assert.deepEqual([text.code, text.out], [0, "1 resource, all valid, 1 warning\n"]);
+  assert.match(
+    text.err,
+    /^warning: -:1: NetworkPolicy shop\/p: spec\.ingress: All rules only log: .* \[only-log-rules\]\n$/,
+  );
+  const { code, out } = await runCli(["validate", "-f", "-", "-o", "json"], manifest);
+  const [judgement] = JSON.parse(out) as Judgement[];
+  assert.deepEqual([code, judgement?.valid, judgement?.errors], [0, true, []]);
+  const [warning] = judgement?.warnings ?? [];
+  assert.deepEqual([warning?.path, warning?.code], ["spec.ingress", "only-log-rules"]);
+});
+
+test("validate says nothing more of a resource that is bad", async () => {
+  const manifest = JSON.stringify({
+    apiVersion: "projectcalico.org/v3",
+    kind: "NetworkPolicy",
+    metadata: { name: "p", namespace: "shop" },
+    spec: { selector: "a = b", ingress: [{ action: "Log" }] },
+  });
+  const { code, out } = await runCli(["validate", "-f", "-"], manifest);
+  assert.deepEqual([code, out], [1, "1 resource, 1 bad\n"]);
+});

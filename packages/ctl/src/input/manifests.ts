@@ -38,10 +38,14 @@ export async function readManifestsAloud(path: string, io: CommandIo): Promise<M
   return input;
 }
 
-/** One line a problem on standard error. */
-export async function reportProblems(problems: readonly Problem[], io: CommandIo): Promise<void> {
+/** One line a problem on standard error, with the code of a warning that has one. */
+export async function reportProblems(
+  problems: readonly (Problem & { readonly code?: string })[],
+  io: CommandIo,
+): Promise<void> {
   for (const problem of problems) {
     const label = problem.severity === "error" ? io.err.style("red", "error:") : io.err.style("yellow", "warning:");
-    await io.err.write(`${label} ${formatProblem(problem)}\n`);
+    const code = problem.code === undefined ? "" : io.err.style("dim", ` [${problem.code}]`);
+    await io.err.write(`${label} ${formatProblem(problem)}${code}\n`);
   }
 }
