@@ -35,6 +35,7 @@ export {
 export { ensureInitialized, type InitialiseOptions } from "./initialise/ensure-initialized.ts";
 export { findLegacyData, type LegacyData, legacyDataError } from "./initialise/legacy-data.ts";
 export type { EtcdDatastoreConfig } from "./etcd/etcd-config.ts";
+export { type EtcdSettings, withEtcdSettings } from "./etcd/etcd-settings.ts";
 export type { DatastoreLogger } from "./logger.ts";
 export type { CalicoGroupVersion, KubernetesDatastoreConfig } from "./kubernetes/kubernetes-config.ts";
 export { type LoadedManifests, loadManifests, type LoadOptions } from "./manifest/load.ts";

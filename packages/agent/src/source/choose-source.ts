@@ -1,5 +1,5 @@
 import type { Clock } from "@bulrush/base";
-import { datastoreConfigFromEnvironment } from "@bulrush/datastore";
+import { datastoreConfigFromEnvironment, withEtcdSettings } from "@bulrush/datastore";
 import type { Logger } from "@bulrush/service";
 import { AgentError } from "../errors.ts";
 import type { FelixConfig } from "../config/felix-config.ts";
@@ -33,19 +33,8 @@ export function chooseSource(options: ChooseSourceOptions): SourceFactory {
 
 /** The environment with our own settings in the strongest names that the datastore reads: the file counts like a variable. */
 function datastoreEnvironment(config: FelixConfig, env: ChooseSourceOptions["env"]): ChooseSourceOptions["env"] {
-  const endpoints = config.EtcdEndpoints.map((url) => url.replace(/\/$/, ""));
-  if (
-    endpoints.length === 0 &&
-    config.DatastoreType === "etcdv3" &&
-    !(env["CALICO_ETCD_ENDPOINTS"] || env["ETCD_ENDPOINTS"])
-  )
-    endpoints.push(`${config.EtcdScheme}://${config.EtcdAddr}`);
   return {
-    ...env,
+    ...withEtcdSettings(env, config),
     ...(config.DatastoreType !== "" && { FELIX_DATASTORETYPE: config.DatastoreType }),
-    ...(endpoints.length > 0 && { CALICO_ETCD_ENDPOINTS: endpoints.join(",") }),
-    ...(config.EtcdKeyFile !== "" && { CALICO_ETCD_KEY_FILE: config.EtcdKeyFile }),
-    ...(config.EtcdCertFile !== "" && { CALICO_ETCD_CERT_FILE: config.EtcdCertFile }),
-    ...(config.EtcdCaFile !== "" && { CALICO_ETCD_CA_CERT_FILE: config.EtcdCaFile }),
   };
 }

@@ -20,7 +20,6 @@ import {
 import type { TyphaConfig } from "./typha-config.ts";
 
 const NO_LIMIT_YET = "connections are not balanced by this version";
-const NO_ETCD_YET = "this version has no etcd driver";
 
 function severity(doc: string, more: { readonly noEffect?: string } = {}): Parameter<LogSeverity> {
   return { type: oneOf(LOG_SEVERITIES), default: "INFO", doc, ...more };
@@ -43,18 +42,16 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
     type: authority(),
     default: "127.0.0.1:2379",
     doc: "Used when EtcdEndpoints is empty.",
-    noEffect: NO_ETCD_YET,
   },
   EtcdScheme: {
     type: oneOf(["http", "https"] as const),
     default: "http",
     doc: "Goes with EtcdAddr.",
-    noEffect: NO_ETCD_YET,
   },
   EtcdEndpoints: { type: endpointList(), default: [], doc: "Overrides EtcdAddr and EtcdScheme." },
-  EtcdKeyFile: { ...certificate("Key of the client certificate for etcd."), noEffect: NO_ETCD_YET },
-  EtcdCertFile: { ...certificate("Client certificate for etcd."), noEffect: NO_ETCD_YET },
-  EtcdCaFile: { ...certificate("CA of etcd's certificate."), noEffect: NO_ETCD_YET },
+  EtcdKeyFile: certificate("Key of the client certificate for etcd."),
+  EtcdCertFile: certificate("Client certificate for etcd."),
+  EtcdCaFile: certificate("CA of etcd's certificate."),
   InitialiseDatastore: {
     type: oneOf(["auto", "always", "never"] as const),
     default: "auto",

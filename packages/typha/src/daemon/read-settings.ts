@@ -1,4 +1,4 @@
-import { type DatastoreConfig, datastoreConfigFromEnvironment } from "@bulrush/datastore";
+import { type DatastoreConfig, datastoreConfigFromEnvironment, withEtcdSettings } from "@bulrush/datastore";
 import { type LoadedConfig, readSettingsFile, type TriedSettings } from "@bulrush/service";
 import { DEFAULT_CONFIG_FILE, loadTyphaConfig } from "../config/load-typha-config.ts";
 import type { TyphaConfig } from "../config/typha-config.ts";
@@ -23,12 +23,11 @@ export function datastoreConfig(
   env: Readonly<Record<string, string | undefined>>,
   config: TyphaConfig,
 ): DatastoreConfig {
-  const { DatastoreType, EtcdEndpoints } = config;
+  const { DatastoreType } = config;
   return datastoreConfigFromEnvironment(
     {
-      ...env,
+      ...withEtcdSettings(env, config),
       ...(DatastoreType !== undefined && { TYPHA_DATASTORETYPE: DatastoreType }),
-      ...(EtcdEndpoints.length > 0 && { CALICO_ETCD_ENDPOINTS: EtcdEndpoints.join(",") }),
     },
     "TYPHA_",
   );
