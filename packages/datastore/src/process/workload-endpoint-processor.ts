@@ -7,6 +7,7 @@ import {
   type Resource,
   SERVICE_ACCOUNT_LABEL,
   SERVICE_ACCOUNT_LABEL_PREFIX,
+  type StringMap,
   type WorkloadEndpoint,
   type WorkloadEndpointKey,
   type WorkloadEndpointSpec,
@@ -15,47 +16,55 @@ import { parseWorkloadName } from "../kubernetes/workload-name.ts";
 import { errorAt } from "./issue.ts";
 import { isNumericPort, readPort, readProtocol } from "./policy/port.ts";
 import { type Processed, processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+import { SharedParts } from "./shared-parts.ts";
 import { sortedMap } from "./sorted-map.ts";
 
 /** Workload endpoints. One without addresses, or that cannot be read, does not exist. */
 export function workloadEndpointProcessor(): UpdateProcessor {
-  return simpleProcessor(processEndpoint);
+  const parts = new SharedParts();
+  return simpleProcessor((input) => processEndpoint(input, parts));
 }
 
-function processEndpoint({ item, value, issues = [] }: ProcessorInput): Processed {
+function processEndpoint({ item, value, issues = [] }: ProcessorInput, parts: SharedParts): Processed {
   const name = parseWorkloadName(item.name);
   if (name === undefined || name.endpoint === "" || item.namespace === "")
     return processed([], [...issues, errorAt("metadata.name", "Not the name of a workload endpoint")]);
   const key: WorkloadEndpointKey = {
     type: "WorkloadEndpoint",
-    hostname: name.node,
-    orchestrator: name.orchestrator,
-    workload: `${item.namespace}/${name.workload}`,
-    endpoint: name.endpoint,
+    hostname: parts.text(name.node),
+    orchestrator: parts.text(name.orchestrator),
+    // Joined, it is one text; put together by a template it would keep its parts beside it.
+    workload: [item.namespace, name.workload].join("/"),
+    endpoint: parts.text(name.endpoint),
   };
   if (value === undefined) return processed([{ key, value: undefined }], issues);
-  const endpoint = convert(value);
+  const endpoint = convert(value, parts);
   if (typeof endpoint === "object" || endpoint === undefined) return processed([{ key, value: endpoint }], issues);
   return processed([{ key, value: undefined }], [...issues, errorAt(endpoint, "Not usable")]);
 }
 
+const NONE: readonly string[] = [];
+const NO_LABELS: StringMap = {};
+
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The endpoint, undefined if it has no addresses, or the field that is no good. */
-function convert(resource: Resource): WorkloadEndpoint | string | undefined {
+function convert(resource: Resource, parts: SharedParts): WorkloadEndpoint | string | undefined {
   const spec = (isObject(resource.spec) ? resource.spec : {}) as unknown as WorkloadEndpointSpec;
   const networks = masked(spec.ipNetworks);
   if (networks === undefined) return "spec.ipNetworks";
   if (networks.length === 0) return undefined;
   const spoofed = masked(spec.allowSpoofedSourcePrefixes);
   if (spoofed === undefined) return "spec.allowSpoofedSourcePrefixes";
+  const v4 = networks.filter((net) => !net.includes(":"));
+  const v6 = networks.filter((net) => net.includes(":"));
   const out: Writable<WorkloadEndpoint> = {
     state: "active",
     name: spec.interfaceName ?? "",
-    profile_ids: spec.profiles ?? [],
-    ipv4_nets: networks.filter((net) => !net.includes(":")),
-    ipv6_nets: networks.filter((net) => net.includes(":")),
-    labels: labelsOf(resource, spec),
+    profile_ids: parts.plain(spec.profiles ?? NONE),
+    ipv4_nets: v4.length === 0 ? NONE : v4,
+    ipv6_nets: v6.length === 0 ? NONE : v6,
+    labels: parts.map(resource.metadata.labels ?? NO_LABELS, spec.serviceAccountName ?? "", labelsOf),
   };
   if (spec.mac) out.mac = spec.mac;
   if (!addNats(out, spec.ipNATs)) return "spec.ipNATs";
@@ -69,8 +78,8 @@ function convert(resource: Resource): WorkloadEndpoint | string | undefined {
     if (gateway === undefined) return "spec.ipv6Gateway";
     out.ipv6_gateway = gateway;
   }
-  if (!addPorts(out, spec.ports)) return "spec.ports";
-  if (resource.metadata.generateName) out.generate_name = resource.metadata.generateName;
+  if (!addPorts(out, spec.ports, parts)) return "spec.ports";
+  if (resource.metadata.generateName) out.generate_name = parts.text(resource.metadata.generateName);
   if (spoofed.length > 0) out.allow_spoofed_source_ips = spoofed;
   const annotations = sortedMap(resource.metadata.annotations ?? {});
   if (annotations.size > 0) out.annotations = annotations;
@@ -107,7 +116,7 @@ function gatewayOf(text: string, family: Family): string | undefined {
 }
 
 /** Takes the ports with a name. False for one that cannot be read. */
-function addPorts(out: Writable<WorkloadEndpoint>, ports: WorkloadEndpointSpec["ports"]): boolean {
+function addPorts(out: Writable<WorkloadEndpoint>, ports: WorkloadEndpointSpec["ports"], parts: SharedParts): boolean {
   const named: EndpointPort[] = [];
   for (const { name, protocol, port } of ports ?? []) {
     if (!name) continue;
@@ -115,17 +124,14 @@ function addPorts(out: Writable<WorkloadEndpoint>, ports: WorkloadEndpointSpec["
     if (readP === undefined || number === undefined || !isNumericPort(number)) return false;
     named.push({ name, protocol: readP, port: Number(number) });
   }
-  if (named.length > 0) out.ports = named;
+  if (named.length > 0) out.ports = parts.plain(named);
   return true;
 }
 
 /** An endpoint must not name labels that only its profiles may give it. */
-function labelsOf({ metadata }: Resource, { serviceAccountName }: WorkloadEndpointSpec): ReadonlyMap<string, string> {
-  const labels = sortedMap(
-    metadata.labels ?? {},
-    serviceAccountName ? [[SERVICE_ACCOUNT_LABEL, serviceAccountName]] : undefined,
-  );
-  for (const name of labels.keys())
-    if (name.startsWith(NAMESPACE_LABEL_PREFIX) || name.startsWith(SERVICE_ACCOUNT_LABEL_PREFIX)) labels.delete(name);
-  return labels;
+function labelsOf(labels: StringMap, serviceAccount: string): ReadonlyMap<string, string> {
+  const out = sortedMap(labels, serviceAccount === "" ? undefined : [[SERVICE_ACCOUNT_LABEL, serviceAccount]]);
+  for (const name of out.keys())
+    if (name.startsWith(NAMESPACE_LABEL_PREFIX) || name.startsWith(SERVICE_ACCOUNT_LABEL_PREFIX)) out.delete(name);
+  return out;
 }
