@@ -1,6 +1,6 @@
 import { convertResources, type ManifestResource } from "@bulrush/datastore";
 import type { HostEndpoint, NetworkSet, ProfileLabels, Resource, Tier, Update, WorkloadEndpoint } from "@bulrush/model";
-import { type Selector, tryParseSelector } from "@bulrush/selector";
+import { MemberIndex } from "./member-index.ts";
 
 type Labels = ReadonlyMap<string, string>;
 
@@ -64,7 +64,8 @@ export function populationOf(resources: readonly ManifestResource[], updates: re
   const namespaces = new Set(
     resources.flatMap(({ resource }) => (resource.kind === "Namespace" ? [resource.metadata.name] : [])),
   );
-  const picked = new Map<string, ReadonlySet<number> | undefined>();
+  const index = new MemberIndex(members.map(({ labels }) => labels));
+  const hostNetworkIndex = new MemberIndex(hostNetwork.map(({ labels }) => labels));
   return {
     members,
     hostNetwork,
@@ -74,24 +75,9 @@ export function populationOf(resources: readonly ManifestResource[], updates: re
     ),
     tiers,
     hasOwnTiers: resources.some(({ resource }) => resource.kind === "Tier"),
-    pick(selector) {
-      if (!picked.has(selector)) picked.set(selector, pickFrom(members, selector));
-      return picked.get(selector);
-    },
-    pickHostNetwork: (selector) => (pickFrom(hostNetwork, selector)?.size ?? 0) > 0,
+    pick: (selector) => index.pick(selector),
+    pickHostNetwork: (selector) => (hostNetworkIndex.pick(selector)?.size ?? 0) > 0,
   };
-}
-
-function pickFrom(members: readonly Member[], text: string): ReadonlySet<number> | undefined {
-  const parsed = tryParseSelector(text);
-  if (!parsed.ok) return undefined;
-  const found = new Set<number>();
-  for (const [i, { labels }] of members.entries()) if (isPicked(parsed.selector, labels)) found.add(i);
-  return found;
-}
-
-function isPicked(selector: Selector, labels: Labels): boolean {
-  return selector.evaluate(labels);
 }
 
 function endpoint(
