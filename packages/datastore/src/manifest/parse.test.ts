@@ -239,3 +239,15 @@ test("parseManifest() takes a slip in the group of a known kind, or in a list, f
     assert.match(problems.join("\n"), problem);
   }
 });
+
+test("parseManifest() names the objects of an old calicoctl, and does not take them for anything else", () => {
+  for (const kind of ["policy", "profile", "hostEndpoint", "workloadEndpoint", "ipPool", "bgpPeer", "node"]) {
+    const { resources, problems } = parse(`apiVersion: v1\nkind: ${kind}\nmetadata: {name: a}\nspec: {}\n`);
+    assert.deepEqual(resources, []);
+    assert.match(problems.join("\n"), /^error f\.yaml:2: \w+ a: kind: "\w+" is of Calico's v1 API.*calicoctl convert/);
+  }
+  assert.match(
+    parse("apiVersion: v1\nkind: Policy\nmetadata: {name: a}\n").problems.join("\n"),
+    /^warning .*Unknown kind/,
+  );
+});

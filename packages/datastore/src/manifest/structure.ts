@@ -7,6 +7,7 @@ import {
   MAX_RESOURCE_NESTING,
   plainDataIssue,
 } from "@bulrush/model";
+import { legacyKindProblem } from "./legacy-kind.ts";
 
 /** What is wrong with an object before its spec is looked at, and where. */
 export interface StructureIssue {
@@ -43,6 +44,8 @@ export function checkStructure(object: unknown): KindFacts | readonly StructureI
     // A list comes here only when its items are amiss.
     if (isListKind(apiVersion, kind))
       return [{ path: ["items"], message: `Expected a list, found ${shown(object["items"])}` }];
+    const legacy = legacyKindProblem(apiVersion, kind);
+    if (legacy !== undefined) return [{ path: ["kind"], message: legacy }];
     const isForeign = !isLikelyOurs(apiVersion, kind);
     return [{ path: ["kind"], message: `Unknown kind "${kind}" of ${apiVersion}`, isForeign }];
   }
