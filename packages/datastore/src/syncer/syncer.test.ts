@@ -502,6 +502,42 @@ test("an unreadable update of a known policy is held back and reported; the next
   );
 });
 
+test("a cluster policy that was read well keeps that version, also where a new one like it would be none", async () => {
+  const SPEC = { tier: "kube-admin", order: 1, types: ["Ingress"], ingress: [{ action: "Deny" }] };
+  const key = { kind: "KubernetesClusterNetworkPolicy", namespace: "", name: "p" } as const;
+  const value: Resource = {
+    apiVersion: "projectcalico.org/v3",
+    kind: "GlobalNetworkPolicy",
+    metadata: { name: "p" },
+    spec: SPEC,
+  };
+  const bad = [{ severity: "error", field: "spec.tier", message: "Expected Admin or Baseline" }] as const;
+  const subject = { kind: "ClusterNetworkPolicy", namespace: "", name: "p" };
+  const item = (revision: string, more: Partial<Item>): Item => ({ ...key, revision, value, subject, ...more });
+  const h = harness({ type: "felix" });
+  h.driver.lists.set(key.kind, [{ pages: [[item("1", {})]], revision: "1" }]);
+  h.syncer.start();
+  await h.advance(0);
+  assert.ok(h.take().includes("new p 1"));
+  const stream = h.driver.stream(key.kind);
+  // A tier that there is not; a rule that had to be dropped.
+  stream.emit({ type: "modified", item: item("2", { value: undefined, issues: bad }) });
+  stream.emit({
+    type: "modified",
+    item: item("3", { value: { ...value, spec: { ...SPEC, ingress: [] } }, issues: bad }),
+  });
+  await h.advance(0);
+  assert.deepEqual(h.take(), []);
+  assert.deepEqual(
+    h.syncer.problems().map(({ effect }) => effect),
+    ["the last good version stays in force"],
+  );
+  stream.emit({ type: "deleted", item: key, revision: "4" });
+  stream.emit({ type: "added", item: item("5", { value: undefined, issues: bad }) });
+  await h.advance(0);
+  assert.deepEqual(h.take(), ["deleted p"]);
+});
+
 test("a policy that was never read well goes out in its closed form, each version of it", async () => {
   const h = harness({ type: "felix" });
   h.driver.lists.set("NetworkPolicy", [{ pages: [[policy("1", "a ==")]], revision: "1" }]);

@@ -33,8 +33,10 @@ export function policyProcessor(kind: PolicyKind): UpdateProcessor {
 function processPolicy(kind: PolicyKind, { item, value, issues = [] }: ProcessorInput): Processed {
   const key: PolicyKey = { type: "Policy", kind, namespace: item.namespace, name: item.name };
   const isUnreadable = issues.some((issue) => issue.severity === "error");
-  // A cluster policy without a meaning is no policy: its API says so.
-  if (value === undefined && (!isUnreadable || kind === "KubernetesClusterNetworkPolicy")) return gone(key, issues);
+  if (value === undefined && !isUnreadable) return gone(key, issues);
+  // A new cluster policy without a meaning is no policy: its API says so. One that had a meaning keeps it.
+  if (value === undefined && kind === "KubernetesClusterNetworkPolicy")
+    return { outputs: [{ key, value: undefined, isUnreadable }], issues, isClosedForm: false };
   let resource: Resource | undefined = value;
   let found = issues;
   if (kind === "StagedKubernetesNetworkPolicy" && value !== undefined) {
@@ -54,8 +56,7 @@ function processPolicy(kind: PolicyKind, { item, value, issues = [] }: Processor
   return {
     outputs: [{ key, value: late.length === 0 ? policy : closedPolicyForm(key, policy) }],
     issues: resource === undefined ? found : [...found, ...specErrors(own), ...lateIssues],
-    isClosedForm:
-      own.length > 0 || late.length > 0 || (kind !== "KubernetesClusterNetworkPolicy" && found.some(isError)),
+    isClosedForm: own.length > 0 || late.length > 0 || found.some(isError),
   };
 }
 
