@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { skipWithoutKube } from "../kube/binaries.ts";
 import { parseDemoArguments } from "./arguments.ts";
 
 const MAIN: string = join(import.meta.dirname, "main.ts");
@@ -23,9 +24,17 @@ function lastFlows(stdout: string): readonly DemoFlow[] {
 }
 
 function demo(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  return demoWith({}, ...args);
+}
+
+function demoWith(
+  env: Readonly<Record<string, string>>,
+  ...args: string[]
+): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, ["--conditions=bulrush-source", MAIN, ...args], {
     encoding: "utf8",
     timeout: 120_000,
+    env: { ...process.env, ...env },
   });
 }
 
@@ -35,20 +44,19 @@ test("parseDemoArguments() reads options and names what it does not know", () =>
     json: true,
     path: SAMPLE,
     isSample: false,
+    datastore: "file",
   });
+  assert.deepEqual(parseDemoArguments(["--datastore", "tape"]), { wrong: "Unknown datastore 'tape'" });
   assert.equal(parseDemoArguments(["--help"]), "help");
   assert.deepEqual(parseDemoArguments(["-o", "xml"]), { wrong: "Unknown output 'xml'" });
   assert.deepEqual(parseDemoArguments(["-f", "/no/such"]), { wrong: "There is nothing at '/no/such'" });
 });
 
-test("demo --once: what connects is what is explained, and both kinds of answer occur", () => {
-  const { status, stdout, stderr } = demo("--once", "-o", "json");
-  assert.equal(status, 0, stderr);
-  const flows = lastFlows(stdout);
+/** Everything is as explained, both kinds of answer occur, and it is what the sample's comments promise. */
+function checkSample(flows: readonly DemoFlow[]): void {
   assert.ok(flows.length >= 30);
   for (const flow of flows) assert.equal(flow.verdict, flow.explained, JSON.stringify(flow));
   for (const verdict of ["allow", "deny"]) assert.ok(flows.some((flow) => flow.verdict === verdict));
-  // What the sample's comments promise.
   const verdictOf = (from: string, to: string, port: number): string | undefined =>
     flows.find((flow) => flow.from === from && flow.to === to && flow.port === port)?.verdict;
   assert.equal(verdictOf("shop/web", "shop/api", 9000), "allow");
@@ -57,7 +65,31 @@ test("demo --once: what connects is what is explained, and both kinds of answer 
   assert.equal(verdictOf("infra/prometheus", "shop/api", 9102), "allow");
   assert.equal(verdictOf("lab/intern", "shop/web", 8080), "allow");
   assert.equal(verdictOf("lab/intern", "infra/prometheus", 9090), "deny");
+}
+
+test("demo --once: what connects is what is explained, and both kinds of answer occur", () => {
+  const { status, stdout, stderr } = demo("--once", "-o", "json");
+  assert.equal(status, 0, stderr);
+  checkSample(lastFlows(stdout));
 });
+
+for (const datastore of ["kubernetes", "etcdv3"]) {
+  test(`demo --once --datastore ${datastore}: the sample connects as it does from files`, {
+    skip: skipWithoutKube(),
+  }, () => {
+    const { status, stdout, stderr } = demo("--once", "-o", "json", "--datastore", datastore);
+    assert.equal(status, 0, stderr);
+    checkSample(lastFlows(stdout));
+  });
+
+  test(`demo --datastore ${datastore} says in one line how to get the binaries where they are missing`, () => {
+    const cache = mkdtempSync(join(tmpdir(), "bulrush-demo-"));
+    const { status, stderr } = demoWith({ XDG_CACHE_HOME: cache }, "--once", "--datastore", datastore);
+    rmSync(cache, { recursive: true });
+    assert.equal(status, 2);
+    assert.equal(stderr, "kube-apiserver and etcd are not built; run `npm run setup:kube` once\n");
+  });
+}
 
 test("demo takes a single file and says what it leaves aside and what it cannot read", () => {
   const directory = mkdtempSync(join(tmpdir(), "bulrush-demo-"));

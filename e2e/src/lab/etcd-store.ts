@@ -1,8 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { systemClock } from "@bulrush/base";
 import {
   applyResource,
+  CLUSTER_INFORMATION_ID,
   convertResources,
   type DatastoreWriter,
+  ensureInitialized,
   openDatastoreWriter,
   type ResourceId,
   resourceIdOf,
@@ -12,6 +15,8 @@ import { CALICO_V3, type Resource } from "@bulrush/model";
 import { EtcdServer } from "../kube/etcd-server.ts";
 import { withBuiltIn } from "./built-in.ts";
 import type { LabStore, Stored } from "./store.ts";
+
+const TIMEOUT_MS = 60_000;
 
 /** How a controller names its copy of a Kubernetes NetworkPolicy. */
 const COPIED_POLICY = "knp.default.";
@@ -45,19 +50,26 @@ export class EtcdStore implements LabStore {
     const server = await EtcdServer.start();
     const clock = systemClock({ keepAlive: true });
     const config = { type: "etcdv3", endpoints: [server.endpoint] } as const;
-    return new EtcdStore(server, await openDatastoreWriter(config, { clock }));
+    const writer = await openDatastoreWriter(config, { clock });
+    // As Typha would, so that it finds nothing to add.
+    const newGuid = (): string => randomBytes(16).toString("hex");
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    await ensureInitialized(writer, { version: "", clusterType: "typha", clock, signal, newGuid });
+    return new EtcdStore(server, writer);
   }
 
   async sync(resources: readonly Resource[]): Promise<Stored> {
     const aside: string[] = [];
     const wanted = new Map<string, Resource>();
-    for (const resource of withBuiltIn(resources)) {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const information = await this.#writer.get(CLUSTER_INFORMATION_ID, signal);
+    const present = information === undefined ? [] : [information.resource];
+    for (const resource of withBuiltIn([...resources, ...present])) {
       const copy = copyOf(resource, aside);
       if (copy === undefined) continue;
       const id = identityOf(resourceIdOf(copy));
       if (!wanted.has(id)) wanted.set(id, copy);
     }
-    const signal = AbortSignal.timeout(60_000);
     for (const [identity, id] of this.#held) {
       if (wanted.has(identity)) continue;
       await this.#writer.delete(id, undefined, signal);

@@ -140,12 +140,9 @@ export async function removeObject(admin: KubeAdmin, object: KubeObject): Promis
   const isThere = await admin.delete(object);
   if (!isThere || object.kind !== "Namespace") return;
   const path = `/api/v1/namespaces/${object.metadata.name ?? ""}/finalize`;
-  const answer = await admin.request("PUT", path, { ...withoutStatus(object), spec: { finalizers: [] } });
+  const { apiVersion, kind, metadata } = object;
+  const answer = await admin.request("PUT", path, { apiVersion, kind, metadata, spec: { finalizers: [] } });
   if (answer.status >= 300 && answer.status !== 404) throw new KubeRefusal(`PUT ${path}`, answer);
-}
-
-function withoutStatus({ status: _, ...object }: KubeObject): KubeObject {
-  return object as KubeObject;
 }
 
 function identityOf({ apiVersion, kind, metadata }: KubeObject): string {
