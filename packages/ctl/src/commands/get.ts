@@ -1,4 +1,4 @@
-import type { DatastoreWriter, ResourceId } from "@bulrush/datastore";
+import { type DatastoreWriter, type ResourceId, resourceIdOf } from "@bulrush/datastore";
 import { type KindFacts, KINDS, type Resource } from "@bulrush/model";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
@@ -101,16 +101,18 @@ async function getAll(
   signal: AbortSignal,
   isTolerant: boolean,
 ): Promise<readonly Resource[]> {
-  const found: Resource[] = [];
+  // By id: a store may give the same under two names of its kind.
+  const found = new Map<string, Resource>();
   for (const { apiVersion, kind, namespaced } of types) {
     const request = { apiVersion, kind, ...(namespaced && namespace !== undefined && { namespace }) };
     try {
-      for await (const page of writer.list(request, signal)) found.push(...page.map(({ resource }) => resource));
+      for await (const page of writer.list(request, signal))
+        for (const { resource } of page) found.set(JSON.stringify(resourceIdOf(resource)), resource);
     } catch (error) {
       if (!isTolerant || !isMissingKind(error)) throw error;
     }
   }
-  return found;
+  return [...found.values()];
 }
 
 async function print(

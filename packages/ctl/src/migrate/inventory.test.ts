@@ -29,6 +29,11 @@ for (const [title, original, inKubernetes, elsewhere] of rows) {
   });
 }
 
+test("copyFor() leaves out the profile that every driver makes", () => {
+  for (const type of ["file", "etcdv3", "kubernetes"] as const)
+    assert.equal(copyFor(resource("Profile", "projectcalico-default-allow"), type), undefined);
+});
+
 test("copyFor() leaves out what the source counts", () => {
   const metadata = { name: "t", uid: "u", resourceVersion: "5", creationTimestamp: "x", labels: { a: "b" } };
   const original = { ...resource("Tier", "t"), metadata, status: { x: 1 } };

@@ -32,13 +32,24 @@ const COPIED: readonly KindFacts[] = KINDS.filter(({ kind }) => !NOT_COPIED.has(
   (a, b) => rankOf(a) - rankOf(b),
 );
 
+/** Every driver makes it. */
+const DEFAULT_ALLOW_PROFILE = "projectcalico-default-allow";
+
 /** All that a store holds and a migration is about, kind by kind in the order of writing. */
 export async function takeInventory(writer: DatastoreWriter, signal: AbortSignal): Promise<readonly KindInventory[]> {
   const inventory: KindInventory[] = [];
+  const known = new Set<string>();
   for (const type of COPIED) {
     const resources: Resource[] = [];
     try {
-      for await (const page of writer.list(type, signal)) resources.push(...page.map(({ resource }) => resource));
+      for await (const page of writer.list(type, signal)) {
+        for (const { resource } of page) {
+          // A store may give the same under two names of its kind.
+          const id = JSON.stringify(resourceIdOf(resource));
+          if (!known.has(id)) resources.push(resource);
+          known.add(id);
+        }
+      }
     } catch (error) {
       if (!isMissingKind(error)) throw error;
     }
@@ -50,8 +61,9 @@ export async function takeInventory(writer: DatastoreWriter, signal: AbortSignal
 /** What the copies are called and hold in the target; undefined for what the target makes by itself. */
 export function copyFor(resource: Resource, target: DatastoreWriter["type"]): Resource | undefined {
   const copy = exportable(resource);
-  if (target !== "kubernetes") return copy;
   const { name } = copy.metadata;
+  if (copy.kind === "Profile" && name === DEFAULT_ALLOW_PROFILE) return undefined;
+  if (target !== "kubernetes") return copy;
   switch (copy.kind) {
     // Kubernetes has the pods, the namespaces and the policies that these were made of.
     case "WorkloadEndpoint":

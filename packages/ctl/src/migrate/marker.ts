@@ -43,12 +43,13 @@ export async function writeLock(
   for (let attempt = 1; ; attempt++) {
     const stored = await writer.get(CLUSTER_INFORMATION_ID, signal);
     const { apiVersion, kind, name } = CLUSTER_INFORMATION_ID;
-    const { [ANNOTATION]: _, ...others } = stored?.resource.metadata.annotations ?? {};
+    const { annotations: before, ...metadata } = stored?.resource.metadata ?? {};
+    const { [ANNOTATION]: _, ...others } = before ?? {};
     const annotations = marker === undefined ? others : { ...others, [ANNOTATION]: JSON.stringify(marker) };
     const next: Resource = {
       apiVersion,
       kind,
-      metadata: { ...stored?.resource.metadata, name, annotations },
+      metadata: { ...metadata, name, ...(Object.keys(annotations).length > 0 && { annotations }) },
       spec: { ...clusterInformationSpec(stored?.resource), ...fields },
     };
     try {

@@ -39,8 +39,6 @@ export interface MigrationReport {
 const SAY_EVERY = 500;
 /** Names in one message. */
 const MAX_NAMED = 20;
-/** The profile that every driver makes. */
-const DEFAULT_ALLOW = "projectcalico-default-allow";
 
 /**
  * Copies everything from one datastore into another while both are closed for use:
@@ -117,9 +115,8 @@ async function checkEmpty(target: DatastoreWriter, name: string, signal: AbortSi
 function isAlwaysThere(resource: Resource, target: DatastoreWriter["type"]): boolean {
   const { apiVersion, kind, metadata } = resource;
   if (kind === "Tier") return Object.hasOwn(BUILT_IN_TIERS, metadata.name);
-  if (kind === "Profile" && metadata.name === DEFAULT_ALLOW) return true;
-  if (target !== "kubernetes") return false;
-  return apiVersion !== CALICO_V3 || kind === "Node" || copyFor(resource, target) === undefined;
+  if (copyFor(resource, target) === undefined) return true;
+  return target === "kubernetes" && (apiVersion !== CALICO_V3 || kind === "Node");
 }
 
 function copiesFor(inventory: readonly KindInventory[], target: DatastoreWriter["type"]): readonly KindInventory[] {

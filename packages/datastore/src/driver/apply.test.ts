@@ -102,6 +102,8 @@ const same: readonly [title: string, a: object, b: object, expected: boolean][] 
   ["status does not", { status: { x: 1 } }, {}, true],
   ["labels do", { metadata: { name: "t", labels: { a: "b" } } }, {}, false],
   ["the name of the CRD group does not", { apiVersion: "crd.projectcalico.org/v1" }, {}, true],
+  ["the kind does", { kind: "Profile" }, {}, false],
+  ["the two names of IPAM's settings do not", { kind: "IPAMConfig" }, { kind: "IPAMConfiguration" }, true],
   ["the spec does", { spec: { order: 2 } }, {}, false],
 ];
 for (const [title, a, b, expected] of same) {

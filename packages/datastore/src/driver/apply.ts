@@ -60,6 +60,8 @@ export function saysTheSame(stored: Resource, wanted: Resource): boolean {
 function comparable(resource: Resource): unknown {
   const { metadata, ...rest } = withWriteDefaults(resource);
   const { name, namespace = "", labels = {}, annotations = {} } = metadata;
-  const { apiVersion } = resourceIdOf(resource);
-  return { ...rest, apiVersion, status: undefined, metadata: { name, namespace, labels, annotations } };
+  const { apiVersion, kind } = resourceIdOf(resource);
+  // One thing with two names: that of the v3 group, and that of the others.
+  const known = kind === "IPAMConfiguration" ? "IPAMConfig" : kind;
+  return { ...rest, apiVersion, kind: known, status: undefined, metadata: { name, namespace, labels, annotations } };
 }
