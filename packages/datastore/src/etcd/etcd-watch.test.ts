@@ -148,9 +148,12 @@ for (const [version, isTrusted] of [
 }
 
 test("next() gives a half-open watch up, and the next one goes over a new connection", async () => {
-  const world = await makeWorld();
+  let revision = 100;
+  const world = await makeWorld({ onRange: () => ({ header: header(revision) }) });
   const { stream } = await openWatch(world);
   const next = stream.next();
+  // Something was written of which the watch does not tell.
+  revision = 101;
   await world.clock.advance(IDLE_MS + ANSWER_TIMEOUT_MS);
   assert.equal(shown(await next), "error DATASTORE_TIMEOUT");
   assert.equal(await stream.next(), undefined);
@@ -159,6 +162,19 @@ test("next() gives a half-open watch up, and the next one goes over a new connec
   server.send({ header: header(101), events: [put("a", 101)] });
   assert.equal(shown(await second.next()), "added a@101");
   second.close();
+});
+
+// A real etcd does so until the first write after the list.
+test("next() stays with a server that tells no progress while nothing was written", async () => {
+  const world = await makeWorld();
+  const { stream, server } = await openWatch(world);
+  const next = stream.next();
+  await world.clock.advance(IDLE_MS + ANSWER_TIMEOUT_MS);
+  // Its second question comes after it has learnt that nothing was written.
+  await server.received(3);
+  server.send({ header: header(101), events: [put("a", 101)] });
+  assert.equal(shown(await next), "added a@101");
+  stream.close();
 });
 
 test("next() does not count the time in which nobody reads as silence", async () => {

@@ -10,6 +10,7 @@ import {
   type WatchResponse,
   watchResponse,
 } from "./client/messages.ts";
+import { RANGE } from "./client/methods.ts";
 import { decodeMessage, encodeMessage } from "./client/protobuf.ts";
 import { codeOfText, isOfMember, rpcError } from "./client/rpc-error.ts";
 import type { KeyRange } from "./key-layout.ts";
@@ -39,7 +40,8 @@ export interface EtcdWatchOptions {
  *
  *     create ─> created ─> events ... ─> bookmark ─> events ... ─> canceled (compacted: expired) or broken
  *                             │  silent for idleMs: "progress?" ──┐
- *                             └── silent for answerTimeoutMs <────┘  half open: the stream and its connection end
+ *                             └── silent for answerTimeoutMs <────┘  half open: the stream and its connection end,
+ *                                                                     unless nothing was ever written since the list
  *
  * etcd sends the changes of one revision together, but may cut a big answer into pieces anywhere. A reader goes on from
  * the revision of the last event it saw, so those of the last revision of a piece wait for the next one.
@@ -122,7 +124,8 @@ export class EtcdWatch implements WatchStream {
       const response = await this.#receive(isAsked ? answerTimeoutMs : idleMs);
       if (this.#isClosed) return undefined;
       if (response === "silent") {
-        if (isAsked) return this.#fail(this.#halfOpen());
+        if (isAsked && !(await this.#isIdle())) return this.#fail(this.#halfOpen());
+        if (this.#isClosed) return undefined;
         isAsked = true;
         this.#send({ progress_request: {} });
         continue;
@@ -145,6 +148,24 @@ export class EtcdWatch implements WatchStream {
     this.#options.request.signal.removeEventListener("abort", this.#onAbort);
     this.#open.call.cancel();
     this.#wake?.();
+  }
+
+  /**
+   * Whether nothing was written since the list. Until then etcd tells no progress (its store has not reached the first
+   * revision of the watch), and the watch can have missed nothing.
+   */
+  async #isIdle(): Promise<boolean> {
+    const { range, from, request } = this.#options;
+    try {
+      const { header } = await this.#open.member.call(
+        RANGE,
+        { key: Buffer.from(range.key), limit: 1, keys_only: true },
+        request.signal,
+      );
+      return header !== undefined && header.revision <= from.revision;
+    } catch {
+      return false;
+    }
   }
 
   async #eventsOf(response: WatchResponse): Promise<WatchEvent[]> {
