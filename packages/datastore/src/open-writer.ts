@@ -1,14 +1,14 @@
 import type { DatastoreConfig } from "./config.ts";
 import type { DatastoreWriter } from "./driver/writer.ts";
-import { DatastoreError } from "./errors.ts";
 import { FileWriter } from "./file/file-writer.ts";
 import type { DatastoreContext } from "./driver/context.ts";
+import { KubernetesWriter } from "./kubernetes/writer/kubernetes-writer.ts";
 
 /**
  * Opens the datastore of `config` for reading and writing single resources. It belongs to the caller, who closes it.
  * Nothing is listed or watched for it.
  *
- * @throws DatastoreError DATASTORE_NOT_SUPPORTED for a driver that is not there yet.
+ * @throws DatastoreError DATASTORE_BAD_CONFIG for settings that make no sense together.
  */
 export async function openDatastoreWriter(
   config: DatastoreConfig,
@@ -20,5 +20,5 @@ export async function openDatastoreWriter(
     const { EtcdWriter } = await import("./etcd/etcd-writer.ts");
     return new EtcdWriter(config, context);
   }
-  throw new DatastoreError(`The ${config.type} datastore cannot be written yet`, { code: "DATASTORE_NOT_SUPPORTED" });
+  return KubernetesWriter.open(config, context);
 }

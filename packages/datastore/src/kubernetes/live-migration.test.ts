@@ -35,7 +35,7 @@ for (const phase of ["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"
 
 test("convertMigration() names the pod that is left", () => {
   const state = { sourcePod: "virt-launcher-db-x", sourceNode: "node-1" };
-  const { Source } = convertMigration(migration("Running", { state }))?.spec as { readonly Source: unknown };
+  const { Source } = (convertMigration(migration("Running", { state }))?.spec ?? {}) as { readonly Source?: unknown };
   assert.deepEqual(Source, {
     Workload: { Hostname: "node-1", OrchestratorID: "k8s", WorkloadID: "vms/virt-launcher-db-x" },
   });

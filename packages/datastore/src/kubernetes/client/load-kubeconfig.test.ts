@@ -148,8 +148,9 @@ for (const [what, settings, server, credentials, ca] of ROWS) {
     await config.applyToHTTPSOptions(options);
     const { Authorization } = (options.headers ?? {}) as Readonly<Record<string, string | undefined>>;
     const token = Authorization?.replace("Bearer ", "").trim();
+    const [certificate, key] = [options.cert, options.key].map((pem) => (pem as Buffer | undefined)?.toString());
     const found = [
-      ...(options.cert === undefined ? [] : [`certificate ${String(options.cert)} ${String(options.key)}`]),
+      ...(certificate === undefined ? [] : [`certificate ${certificate} ${key ?? ""}`]),
       ...(token === undefined ? [] : [`token ${token}`]),
     ];
     assert.equal(config.getCurrentCluster()?.server.replace(/\/$/, ""), server);

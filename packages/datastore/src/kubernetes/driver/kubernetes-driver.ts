@@ -8,10 +8,9 @@ import type { ConversionOptions } from "../../manifest/to-item.ts";
 import type { DatastoreContext } from "../../driver/context.ts";
 import type { Problem } from "../../problem.ts";
 import { Discovery } from "../client/discovery.ts";
-import { KubeClient } from "../client/kube-client.ts";
-import { KubeConnection } from "../client/kube-connection.ts";
-import { RequestLimit } from "../client/request-limit.ts";
-import { DEFAULT_BURST, DEFAULT_QPS, type KubernetesDatastoreConfig } from "../kubernetes-config.ts";
+import type { KubeClient } from "../client/kube-client.ts";
+import { openKubeClient } from "../client/open-client.ts";
+import type { KubernetesDatastoreConfig } from "../kubernetes-config.ts";
 import { DEFAULT_ALLOW_PROFILE } from "../profile.ts";
 import { joinRevisions, splitRevision } from "./composite-revision.ts";
 import { type Half, KubernetesWatch } from "./kubernetes-watch.ts";
@@ -87,10 +86,7 @@ export class KubernetesDriver implements DatastoreDriver {
 
   /** @throws DatastoreError DATASTORE_BAD_CONFIG. The server is asked for nothing yet. */
   static async open(config: KubernetesDatastoreConfig, context: DatastoreContext): Promise<KubernetesDriver> {
-    const { clock } = context;
-    const { qps = DEFAULT_QPS, burst = DEFAULT_BURST } = config;
-    const connection = await KubeConnection.open(config, clock);
-    const client = new KubeClient({ connection, clock, limit: new RequestLimit({ qps, burst, clock }) });
+    const client = await openKubeClient(config, context.clock);
     return new KubernetesDriver({ client, config, context });
   }
 

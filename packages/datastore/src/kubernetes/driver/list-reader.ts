@@ -6,6 +6,10 @@ import { listSource, opOf, type RawPage, type SourceListRequest } from "./list-s
 import { pathOf, type Selection } from "./source.ts";
 import { NoListStream, streamSource } from "./stream-source.ts";
 
+export interface ListReadRequest extends Omit<SourceListRequest, "isPaged"> {
+  readonly selection: Selection;
+}
+
 export interface ListReaderOptions {
   readonly client: KubeClient;
   readonly discovery: Discovery;
@@ -45,7 +49,7 @@ export class ListReader {
   }
 
   /** Pages of all objects of the selection; the last one has the revision. */
-  async *read(request: Omit<SourceListRequest, "isPaged">): AsyncGenerator<RawPage, void, undefined> {
+  async *read(request: ListReadRequest): AsyncGenerator<RawPage, void, undefined> {
     const { selection, signal } = request;
     const path = pathOf(selection.source);
     await this.#checkMissing(selection, path, signal);

@@ -3,7 +3,7 @@ import { DatastoreError } from "../../errors.ts";
 import { bodyChunks } from "../client/body.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { ListScanner } from "./list-scanner.ts";
-import { pathOf, type Selection } from "./source.ts";
+import { type ListPlace, pathOf } from "./source.ts";
 
 /** Objects a request asks for; a server that has the whole list in memory may send all of it. */
 const PAGE_LIMIT = "500";
@@ -15,7 +15,7 @@ export interface RawPage {
 }
 
 export interface SourceListRequest {
-  readonly selection: Selection;
+  readonly selection: ListPlace;
   /** "": the newest state, which the server looks up. "0": any recent one. Otherwise one not older than this. */
   readonly revision: string;
   readonly signal: AbortSignal;
@@ -24,13 +24,13 @@ export interface SourceListRequest {
 }
 
 /** What is asked of a selection, for messages: "List pods". */
-export function opOf(verb: string, { source, namespace, name }: Selection): string {
+export function opOf(verb: string, { source, namespace, name }: ListPlace): string {
   const place = [namespace, name].filter((part) => part !== undefined).join("/");
   return `${verb} ${source.plural}${place === "" ? "" : ` ${place}`}`;
 }
 
 /** The parameters that narrow a list or watch to one object. */
-export function narrowing({ name }: Selection): Readonly<Record<string, string | undefined>> {
+export function narrowing({ name }: ListPlace): Readonly<Record<string, string | undefined>> {
   return { fieldSelector: name === undefined ? undefined : `metadata.name=${name}` };
 }
 

@@ -1,13 +1,13 @@
 import type { KubeClient } from "../client/kube-client.ts";
 import { narrowing, opOf } from "./list-source.ts";
-import { pathOf, type Selection } from "./source.ts";
+import { pathOf, type ListPlace } from "./source.ts";
 import { WatchLines } from "./watch-lines.ts";
 
 /** After this the server ends a watch; random between it and twice it, so that they do not all end together. */
 const MIN_WATCH_SECONDS = 300;
 
 export interface OpenWatchRequest {
-  readonly selection: Selection;
+  readonly selection: ListPlace;
   readonly revision: string;
   readonly signal: AbortSignal;
   readonly idleMs: number;

@@ -20,13 +20,18 @@ export interface Source {
   readonly convert: (resource: Resource, options: ConversionOptions) => ConvertedItem | undefined;
 }
 
-/** A source, or one object of it. */
-export interface Selection {
-  readonly source: Source;
+/** A list, or one object of it. */
+export interface ListPlace {
+  readonly source: Pick<Source, "apiVersion" | "plural">;
   /** Only this namespace. */
   readonly namespace?: string;
   /** Only the object of this name. */
   readonly name?: string;
+}
+
+/** A source, or one object of it. */
+export interface Selection extends ListPlace {
+  readonly source: Source;
 }
 
 type Native = readonly [apiVersion: string, kind: string];

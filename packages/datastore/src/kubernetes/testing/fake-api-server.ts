@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import type { JsonObject } from "@bulrush/model";
 import {
   type Collection,
   COLLECTIONS,
@@ -9,6 +10,7 @@ import {
   type StoredEvent,
   type StoredObject,
 } from "./fake-objects.ts";
+import { answerWrite } from "./fake-writes.ts";
 import { SERVER_CERTIFICATE, SERVER_KEY } from "./server-certificate.ts";
 
 /** A request as it came in. */
@@ -166,9 +168,51 @@ export class FakeApiServer {
     };
     this.requests.push(seen);
     for (const fault of this.faults) if (fault(seen, answer) === true) return;
-    if (seen.path === "/version") json(answer, { major: "1", minor: this.minor });
+    if (seen.method !== "GET") void this.#write(seen, request, answer);
+    else if (seen.path === "/version") json(answer, { major: "1", minor: this.minor });
     else if (seen.path === "/apis") json(answer, { kind: "APIGroupList", groups: this.#groups() });
-    else if (!this.#discover(seen.path, answer)) this.#list(seen, answer);
+    else if (!this.#discover(seen.path, answer) && !this.#get(seen.path, answer)) this.#list(seen, answer);
+  }
+
+  /** The list and the object that a path means. */
+  #objectAt(path: string): { collection: Collection; root: string; namespace?: string; name: string } | undefined {
+    const [, parent = "", name = ""] = /^(.*)\/([^/]+)$/.exec(path) ?? [];
+    const [root, namespace] = placeOf(parent);
+    const collection = this.served.get(root);
+    return collection && { collection, root, name, ...(namespace !== undefined && { namespace }) };
+  }
+
+  #get(path: string, answer: ServerResponse): boolean {
+    const at = this.#objectAt(path);
+    if (at === undefined || this.served.has(placeOf(path)[0])) return false;
+    const found = this.objects
+      .list(at.root)
+      .find(({ metadata }) => metadata.name === at.name && metadata.namespace === at.namespace);
+    if (found === undefined) status(answer, 404, "NotFound", `${at.collection.plural} "${at.name}" not found`);
+    else json(answer, found);
+    return true;
+  }
+
+  async #write({ method, path }: SeenRequest, request: IncomingMessage, answer: ServerResponse): Promise<void> {
+    let text = "";
+    for await (const chunk of request.setEncoding("utf8")) text += chunk as string;
+    const isStatus = path.endsWith("/status");
+    const ofObject = isStatus ? path.slice(0, -"/status".length) : path;
+    const at = method === "POST" ? this.#objectAt(`${path}/-`) : this.#objectAt(ofObject);
+    if (at === undefined) {
+      answer.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");
+      return;
+    }
+    const { code, reason, body } = answerWrite(this.objects, {
+      ...at,
+      namespace: at.namespace,
+      method,
+      name: method === "POST" ? undefined : at.name,
+      isStatus,
+      body: JSON.parse(text) as JsonObject,
+    });
+    if (reason === undefined) json(answer, body, code);
+    else status(answer, code, reason, String(body));
   }
 
   #groups(): readonly unknown[] {

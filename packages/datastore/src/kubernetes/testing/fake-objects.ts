@@ -65,8 +65,11 @@ export class FakeObjects {
     const metadata = {
       uid: `00000000-0000-4000-8000-${String(revision).padStart(12, "0")}`,
       creationTimestamp: "2026-01-01T00:00:00Z",
-      ...before?.metadata,
       ...object.metadata,
+      ...(before !== undefined && {
+        uid: before.metadata["uid"],
+        creationTimestamp: before.metadata["creationTimestamp"],
+      }),
       resourceVersion: String(revision),
     };
     const stored: StoredObject = { ...object, metadata };
