@@ -199,6 +199,63 @@ ${early(ALL, "  tier: early\n")}`,
     ],
   },
   {
+    name: "settings and objects of other kinds",
+    files: {
+      "config.yaml": `apiVersion: projectcalico.org/v3
+kind: FelixConfiguration
+metadata: {name: default}
+spec: {logSeverityScreen: Loud, iptablesRefreshInterval: soon, interfacePrefix: 5, failsafeInboundHostPorts: all}
+`,
+      "ready.yaml": `apiVersion: projectcalico.org/v3
+kind: ClusterInformation
+metadata: {name: default}
+spec: {datastoreReady: perhaps}
+`,
+      "pool.yaml": `apiVersion: projectcalico.org/v3
+kind: IPPool
+metadata: {name: bad}
+spec: {cidr: 10.65.0.0/99, ipipMode: Sometimes}
+`,
+      "node.yaml": `apiVersion: projectcalico.org/v3
+kind: Node
+metadata: {name: host-x}
+spec: {bgp: {ipv4Address: nowhere}}
+`,
+      "pod.yaml": `apiVersion: v1
+kind: Pod
+metadata: {name: bad, namespace: edge, labels: {name: alice}}
+spec: {nodeName: host-a, containers: []}
+status: {phase: Running, podIPs: [{ip: 10.65.1.999}]}
+`,
+      "endpoint.yaml": `apiVersion: projectcalico.org/v3
+kind: HostEndpoint
+metadata: {name: bad}
+spec: {interfaceName: eth0, expectedIPs: [here]}
+`,
+      "namespace.yaml": `apiVersion: v1
+kind: Namespace
+metadata: {name: bad, labels: {open: true}}
+`,
+      "profile.yaml": `apiVersion: projectcalico.org/v3
+kind: Profile
+metadata: {name: bad}
+spec: {ingress: [{action: Allow, source: {selector: "name ="}}]}
+`,
+    },
+    named: [
+      /^config\.yaml:1: FelixConfiguration default: spec\.interfacePrefix: Not usable: 5/,
+      /^config\.yaml:1: FelixConfiguration default: spec\.iptablesRefreshInterval: Not usable: "soon"/,
+      /^config\.yaml:1: FelixConfiguration default: spec\.failsafeInboundHostPorts/,
+      /^ready\.yaml:1: ClusterInformation default: spec\.datastoreReady: .*the last good version stays in force/,
+      /^pool\.yaml:1: IPPool bad: .*10\.65\.0\.0\/99/,
+      /^node\.yaml:1: Node host-x: .*nowhere/,
+      /^pod\.yaml:1: Pod edge\/bad: .*10\.65\.1\.999/,
+      /^endpoint\.yaml:1: HostEndpoint bad: spec\.node/,
+      /^namespace\.yaml:3: Namespace bad: metadata\.labels\.open: .*quote it/,
+      /^profile\.yaml:1: Profile bad: spec\.ingress\[0\]\.source\.selector/,
+    ],
+  },
+  {
     name: "values that no agent could read",
     files: {
       "poison.yaml": `%YAML 1.1
