@@ -1,4 +1,5 @@
 import { agentKill } from "./agent-kill.ts";
+import { datastoreChurn } from "./datastore-churn.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
 import { randomKernel } from "./random-kernel.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
@@ -6,4 +7,11 @@ import type { Scenario } from "./scenario.ts";
 import { typhaKill } from "./typha-kill.ts";
 
 /** Every scenario, in the order in which `--list` shows them. */
-export const SCENARIOS: readonly Scenario[] = [oracleKernel, semanticsKernel, randomKernel, agentKill, typhaKill];
+export const SCENARIOS: readonly Scenario[] = [
+  oracleKernel,
+  semanticsKernel,
+  randomKernel,
+  agentKill,
+  typhaKill,
+  datastoreChurn,
+];

@@ -15,5 +15,7 @@ export type ScenarioFigures = Readonly<Record<string, number | string>>;
 export interface Scenario {
   readonly name: string;
   readonly summary: string;
+  /** It runs against a real kube-apiserver or etcd. */
+  readonly needsKube?: boolean;
   run(options: ScenarioOptions): Promise<ScenarioFigures>;
 }

@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
+import { skipWithoutKube } from "../kube/binaries.ts";
 import { SCENARIOS } from "./registry.ts";
 
 const IS_LONG: boolean = process.env["BULRUSH_LONG_TESTS"] === "1";
 
 /** Each scenario runs as a user would run it, in its short form (the long tests take the whole of it). */
-for (const { name, summary } of SCENARIOS) {
-  test(`${name}: ${summary}`, () => {
+for (const { name, summary, needsKube = false } of SCENARIOS) {
+  test(`${name}: ${summary}`, { skip: needsKube && skipWithoutKube() }, () => {
     const args = [
       "--conditions=bulrush-source",
       join(import.meta.dirname, "main.ts"),
