@@ -29,6 +29,11 @@ export class DesiredSet {
     return this.#applied;
   }
 
+  /** The live elements; they may be deleted while they are walked. */
+  get elements(): Iterable<string> {
+    return this.#elements;
+  }
+
   has(element: string): boolean {
     return this.#elements.has(element);
   }

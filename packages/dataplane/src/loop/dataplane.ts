@@ -261,8 +261,10 @@ class DataplaneLoop implements DataplaneHandle {
     const { events, kernel } = this.#options;
     const startMs = this.#clock.monotonicMs();
     this.#dirty = false;
-    state.completeDeferredWork();
-    await programmer.apply();
+    do {
+      state.completeDeferredWork();
+      await programmer.apply();
+    } while (state.ruleset.hasLeftovers);
     // Not before the rules: a host that forwards without them lets everything through.
     if (this.#counters.applies === 0) this.#makeRouter(config);
     const failures: string[] = [];

@@ -11,6 +11,7 @@ import {
 import type { DesiredTable } from "../desired/desired-table.ts";
 import { DataplaneError } from "../errors.ts";
 import type { DriftKind } from "../status.ts";
+import { setsAhead } from "./sets-ahead.ts";
 import { splitTransaction } from "./split-transaction.ts";
 
 /** Tries of one apply, and the try from which on the table is made anew. */
@@ -38,7 +39,7 @@ export interface ProgrammerCounters {
 }
 
 /**
- * Brings the wanted tables into the kernel, all tables in one batch.
+ * Brings the wanted tables into the kernel: rules and verdicts of all tables in one batch.
  *
  *     known ──change──> batch of the difference ──ok──> known
  *       ^                        │ refused
@@ -46,7 +47,9 @@ export interface ProgrammerCounters {
  *       └──ok── read back, batch of what differs (again: pauses 1 ms, doubling) ──7th try──> delete and add the whole
  *                                                                                            table, in one batch
  *
- * A try that fails changes nothing in the kernel. Invariant: while `#known` is false, nothing is written but by a plan
+ * A batch that fails changes nothing in the kernel. Interval sets that are new go ahead in a batch of their own
+ * (sets-ahead.ts), and a batch that is too large is cut (split-transaction.ts); both are safe to stop in between.
+ * Invariant: while `#known` is false, nothing is written but by a plan
  * that was made from a read-back (or that replaces the table).
  */
 export class RulesetProgrammer {
@@ -167,12 +170,13 @@ export class RulesetProgrammer {
 
   #run(transaction: Transaction): void {
     if (transaction.isEmpty) return;
-    try {
-      this.#runOne(transaction);
-    } catch (error) {
-      if (!isTooLarge(error)) throw error;
-      this.#runInParts(transaction, error);
-    }
+    for (const part of setsAhead(transaction))
+      try {
+        this.#runOne(part);
+      } catch (error) {
+        if (!isTooLarge(error)) throw error;
+        this.#runInParts(part, error);
+      }
   }
 
   #runInParts(transaction: Transaction, tooLarge: NftError): void {

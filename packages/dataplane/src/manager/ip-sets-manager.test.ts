@@ -95,4 +95,51 @@ describe("IpSetsManager", () => {
     manager.onUpdate({ msg: "IPSetRemove", id: "s:other" });
     assert.equal(manager.size, 0);
   });
+
+  describe("an address whose network comes into the other part", () => {
+    const main = (): readonly string[] => [...tables.get(4)!.set(setName(4, ID), ["ipv4_addr"], false).elements];
+    const inKernel = (): void => {
+      for (const name of [setName(4, ID), netSetName(4, ID)])
+        tables.get(4)!.set(name, ["ipv4_addr"], name.endsWith("-net")).markApplied(true);
+    };
+
+    beforeEach(() => {
+      manager.onUpdate(ipSet(ID, "NET", "10.0.0.1/32", "10.0.0.9/32", "10.1.0.0/16"));
+      inKernel();
+    });
+
+    for (const [what, message] of [
+      ["a delta", ipSetDelta(ID, ["10.0.0.0/30"], ["10.0.0.1/32", "10.0.0.9/32"])],
+      ["a new list", ipSet(ID, "NET", "10.0.0.0/30", "10.1.0.0/16")],
+    ] as const)
+      it(`stays in its own for one round more, with ${what}`, () => {
+        manager.onUpdate(message);
+        manager.completeDeferredWork();
+        assert.deepEqual(main(), ["10.0.0.1"]);
+        assert.deepEqual(names(4), ["cali40s-abc", "cali40s-abc-net"]);
+        assert.equal(manager.hasLeftovers, true);
+        shapeChanges.length = 0;
+        manager.completeDeferredWork();
+        assert.deepEqual(main(), []);
+        assert.deepEqual(names(4), ["cali40s-abc-net"]);
+        assert.deepEqual([manager.hasLeftovers, shapeChanges], [false, [ID]]);
+      });
+
+    it("stays for good when it is a member again", () => {
+      manager.onUpdate(ipSetDelta(ID, ["10.0.0.0/30"], ["10.0.0.1/32"]));
+      manager.completeDeferredWork();
+      manager.onUpdate(ipSetDelta(ID, ["10.0.0.1/32"], ["10.0.0.0/30"]));
+      manager.completeDeferredWork();
+      assert.deepEqual(main(), ["10.0.0.1", "10.0.0.9"]);
+      assert.equal(manager.hasLeftovers, false);
+    });
+
+    it("goes with the set", () => {
+      manager.onUpdate(ipSetDelta(ID, ["10.0.0.0/30"], ["10.0.0.1/32"]));
+      manager.onUpdate({ msg: "IPSetRemove", id: ID });
+      assert.equal(manager.hasLeftovers, false);
+      manager.completeDeferredWork();
+      assert.deepEqual(main(), []);
+    });
+  });
 });

@@ -1,4 +1,5 @@
 import { must } from "@bulrush/base";
+import { CidrTrie, parseAddress, parseCidr } from "@bulrush/ip";
 import type { KeyField } from "@bulrush/nftables";
 import type { IPSetType, ToDataplane } from "@bulrush/proto";
 import type { DesiredSet } from "../desired/desired-set.ts";
@@ -7,7 +8,8 @@ import type { DesiredTables } from "../desired/tables.ts";
 import { netSetName, setName } from "../render/names.ts";
 import type { SetLookup } from "../render/set-shape.ts";
 import { addressKey, type Family } from "../render/statements.ts";
-import { placeMember } from "./ip-set-member.ts";
+import { type PlacedMember, placeMember } from "./ip-set-member.ts";
+import { Leftovers } from "./leftovers.ts";
 import { Listeners } from "./listeners.ts";
 import type { Manager } from "./manager.ts";
 
@@ -18,6 +20,13 @@ interface Parts {
   readonly net: DesiredSet | undefined;
 }
 
+/** A member and the kernel set that it belongs in. */
+interface Placed extends PlacedMember {
+  readonly set: DesiredSet;
+}
+
+type Covers = ReadonlyMap<DesiredSet, CidrTrie<true>>;
+
 interface IpSet {
   readonly type: IPSetType;
   readonly parts: ReadonlyMap<Family, Parts>;
@@ -26,12 +35,17 @@ interface IpSet {
 /**
  * IP sets by id: members of the messages in, kernel sets out. Which sets are programmed is decided by the rules that
  * look them up; this manager keeps the members of all.
+ *
+ * Invariant: the parts of a set hold its members, and besides them only {@link Leftovers}, which a network among the
+ * members covers.
  */
 export class IpSetsManager implements Manager {
   /** An id whose {@link SetLookup} answer is another now. Rules that use it must be rendered again. */
   readonly onShapeChange: Listeners<string> = new Listeners();
   readonly #tables: DesiredTables;
   readonly #sets = new Map<string, IpSet>();
+  readonly #setOfPart = new Map<DesiredSet, string>();
+  readonly #leftovers = new Leftovers();
   readonly #onBadMember: (id: string, member: string) => void;
 
   /** `onBadMember` hears of members that are none: the sender does not make such, and they are left out. */
@@ -60,8 +74,19 @@ export class IpSetsManager implements Manager {
     }
   }
 
+  /** True when another round of deferred work, after the batch of this one, has something to take out. */
+  get hasLeftovers(): boolean {
+    return this.#leftovers.isPending;
+  }
+
   completeDeferredWork(): void {
-    // Members go straight into the desired sets.
+    // All other changes of members went straight into the desired sets.
+    for (const [part, elements] of this.#leftovers.turn()) {
+      const id = must(this.#setOfPart.get(part), "the IP set of a part");
+      this.#noticing(id, must(this.#sets.get(id), id), () => {
+        for (const element of elements) part.delete(element);
+      });
+    }
   }
 
   /** Makes the set hold exactly these members. */
@@ -70,21 +95,19 @@ export class IpSetsManager implements Manager {
     if (known !== undefined && known.type !== type) this.remove(id);
     const set = this.#sets.get(id) ?? this.#make(id, type);
     this.#sets.set(id, set);
-    const wanted = new Map<DesiredSet, string[]>();
+    const wanted = new Map<DesiredSet, Set<string>>();
     for (const { main, net } of set.parts.values()) {
-      wanted.set(main, []);
-      if (net !== undefined) wanted.set(net, []);
+      wanted.set(main, new Set());
+      if (net !== undefined) wanted.set(net, new Set());
     }
-    for (const member of members) {
-      const placed = placeMember(type, member);
-      if (placed === undefined) this.#onBadMember(id, member);
-      else {
-        const part = this.#part(set, placed.family, placed.part);
-        if (part !== undefined) wanted.get(part)?.push(placed.element);
-      }
-    }
+    const placed = this.#place(id, set, members);
+    for (const { element, set: part } of placed) wanted.get(part)?.add(element);
+    const covers = coversOf(set, placed);
     this.#noticing(id, set, () => {
-      for (const [part, elements] of wanted) part.replace(elements);
+      for (const [part, elements] of wanted) {
+        for (const element of part.elements) if (!elements.has(element)) this.#takeOut(part, element, covers);
+        for (const element of elements) this.#putIn(part, element);
+      }
     });
   }
 
@@ -93,10 +116,12 @@ export class IpSetsManager implements Manager {
     const set = this.#sets.get(id);
     if (set === undefined) return;
     this.#sets.delete(id);
-    for (const [family, { main, net }] of set.parts) {
-      this.#tables.get(family)?.removeSet(main.name);
-      if (net !== undefined) this.#tables.get(family)?.removeSet(net.name);
-    }
+    for (const [family, parts] of set.parts)
+      for (const part of partsOf(parts)) {
+        this.#tables.get(family)?.removeSet(part.name);
+        this.#leftovers.forgetAll(part);
+        this.#setOfPart.delete(part);
+      }
   }
 
   /** The kernel sets of an id in a family. Asking for a set that was never sent is a bug of the sender. */
@@ -110,32 +135,52 @@ export class IpSetsManager implements Manager {
 
   #make(id: string, type: IPSetType): IpSet {
     const parts = new Map<Family, Parts>();
-    for (const [family, table] of this.#tables) parts.set(family, makeParts(table, family, id, type));
+    for (const [family, table] of this.#tables) {
+      const made = makeParts(table, family, id, type);
+      parts.set(family, made);
+      for (const part of partsOf(made)) this.#setOfPart.set(part, id);
+    }
     return { type, parts };
   }
 
-  #part(set: IpSet, family: Family, part: "main" | "net"): DesiredSet | undefined {
-    const parts = set.parts.get(family);
-    return part === "net" ? parts?.net : parts?.main;
+  /** Where members go; those of a family that is switched off go nowhere. */
+  #place(id: string, { parts, type }: IpSet, members: readonly string[]): Placed[] {
+    const out: Placed[] = [];
+    for (const member of members) {
+      const placed = placeMember(type, member);
+      if (placed === undefined) {
+        this.#onBadMember(id, member);
+        continue;
+      }
+      const { main, net } = parts.get(placed.family) ?? {};
+      const part = placed.part === "net" ? net : main;
+      if (part !== undefined) out.push({ ...placed, set: part });
+    }
+    return out;
   }
 
   #change(id: string, added: readonly string[], removed: readonly string[]): void {
     const set = this.#sets.get(id);
     if (set === undefined) return;
+    const coming = this.#place(id, set, added);
+    const covers = coversOf(set, coming);
     this.#noticing(id, set, () => {
-      for (const member of removed) this.#one(id, set, member, (part, element) => part.delete(element));
-      for (const member of added) this.#one(id, set, member, (part, element) => part.add(element));
+      for (const going of this.#place(id, set, removed)) this.#takeOut(going.set, going.element, covers);
+      for (const { element, set: part } of coming) this.#putIn(part, element);
     });
   }
 
-  #one(id: string, set: IpSet, member: string, action: (part: DesiredSet, element: string) => void): void {
-    const placed = placeMember(set.type, member);
-    if (placed === undefined) {
-      this.#onBadMember(id, member);
-      return;
-    }
-    const part = this.#part(set, placed.family, placed.part);
-    if (part !== undefined) action(part, placed.element);
+  #putIn(part: DesiredSet, element: string): void {
+    part.add(element);
+    this.#leftovers.forget(part, element);
+  }
+
+  /** Takes an element out, at once or (an address that a new network covers) with the batch after the next. */
+  #takeOut(part: DesiredSet, element: string, covers: Covers): void {
+    const cover = covers.get(part);
+    const address = part.isApplied && cover !== undefined ? parseAddress(element) : undefined;
+    if (address !== undefined && cover?.lookup(address) !== undefined) this.#leftovers.keep(part, element);
+    else part.delete(element);
   }
 
   /** Runs a change of members and tells the table, and those who use the set's shape. */
@@ -165,4 +210,22 @@ function makeParts(table: DesiredTable, family: Family, id: string, type: IPSetT
     main: table.set(setName(family, id), key, false),
     net: type === "NET" ? table.set(netSetName(family, id), key, true) : undefined,
   };
+}
+
+function partsOf({ main, net }: Parts): DesiredSet[] {
+  return net === undefined ? [main] : [main, net];
+}
+
+/** What the networks of a list cover, by the set of single addresses beside theirs. */
+function coversOf({ parts }: IpSet, members: readonly Placed[]): Covers {
+  const covers = new Map<DesiredSet, CidrTrie<true>>();
+  for (const { element, family, part } of members) {
+    const main = part === "net" ? parts.get(family)?.main : undefined;
+    const cidr = main === undefined ? undefined : parseCidr(element);
+    if (main === undefined || cidr === undefined) continue;
+    const trie = covers.get(main) ?? new CidrTrie<true>();
+    covers.set(main, trie);
+    trie.set(cidr, true);
+  }
+  return covers;
 }

@@ -52,6 +52,11 @@ export class RulesetManagers implements Manager {
     for (const manager of this.#managers) manager.onUpdate(message);
   }
 
+  /** True when `completeDeferredWork` has more to do, once the tables as they are now are in the kernel. */
+  get hasLeftovers(): boolean {
+    return this.ipSets.hasLeftovers;
+  }
+
   /** After it, the tables are settled and can be read. */
   completeDeferredWork(): void {
     for (const manager of this.#managers) manager.completeDeferredWork();

@@ -26,6 +26,16 @@ socket.on("data", (data) => process.stdout.write(data));
 process.stdin.on("data", (data) => socket.write(data));
 `;
 
+const FLOOD = `
+const [address, port] = process.argv.slice(1);
+const socket = require("node:dgram").createSocket("udp4");
+const burst = () => {
+  for (let i = 0; i < 100; i++) socket.send("x", Number(port), address);
+  socket.send("x", Number(port), address, () => setImmediate(burst));
+};
+socket.on("error", () => {}).bind(burst);
+`;
+
 /**
  * A host with pods and one outside machine, of real namespaces. The test's own namespace is the host:
  *
@@ -100,6 +110,11 @@ export class KernelLab {
       const [data] = await once(stdout, "data", { signal: timer }).catch(() => [""]);
       return String(data);
     };
+  }
+
+  /** UDP datagrams as fast as they go, until the lab closes. */
+  flood(name: string, address: string, port: number): void {
+    this.#spawn(name, process.execPath, ["-e", FLOOD, address, String(port)]);
   }
 
   /** Tries a TCP connection from a pod, from "ext", or (undefined) from the host. */
