@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import type { SyncStatus, Update } from "@bulrush/model";
 import { createSyncer, type Syncer } from "../../syncer/syncer.ts";
 import { type DriverFixture, driverFixture, service, SERVICES, tier, TIERS, until } from "../testing/driver-fixture.ts";
+import { type FakeApiServer, status } from "../testing/fake-api-server.ts";
 import type { StoredObject } from "../testing/fake-objects.ts";
 
 const V1 = "/apis/crd.projectcalico.org/v1";
@@ -42,6 +43,19 @@ async function running(t: TestContext, prepare: (fixture: DriverFixture) => void
   syncer.start();
   t.after(() => syncer.stop());
   return { ...fixture, syncer, statuses, updates, state };
+}
+
+/** How often a list was read; a probe is none. */
+function listsOf(server: FakeApiServer, root: string): number {
+  const lists = server.requests.filter(({ path, query }) => path === root && !query.has("watch"));
+  return lists.filter(({ query }) => query.get("limit") !== "1").length;
+}
+
+/** Where the watches of a list began, oldest first. */
+function watchedFrom(server: FakeApiServer, root: string): (string | null)[] {
+  return server.requests
+    .filter(({ path, query }) => path === root && query.has("watch"))
+    .map(({ query }) => query.get("resourceVersion"));
 }
 
 function policy(name: string, spec: unknown): StoredObject {
@@ -123,8 +137,7 @@ test("a black-holed watch is replaced in time, and nothing is listed or deleted 
   const path = "/calico/resources/v3/projectcalico.org/kubernetesservices/n/a";
   assert.deepEqual(updates.slice(before), [`deleted ${path}`]);
   assert.ok(state.has(path.replace(/a$/, "b")));
-  const lists = server.requests.filter((request) => request.path === SERVICES && !request.query.has("watch"));
-  assert.equal(lists.filter(({ query }) => query.get("limit") !== "1").length, 1);
+  assert.equal(listsOf(server, SERVICES), 1);
 });
 
 test("an API server that goes away and comes back costs no deletes, and what changed meanwhile is told", async (t) => {
@@ -144,6 +157,8 @@ test("an API server that goes away and comes back costs no deletes, and what cha
   await until("the changes are there", () => updates.length >= before + 2);
   const prefix = "/calico/resources/v3/projectcalico.org/kubernetesservices/n/";
   assert.deepEqual(updates.slice(before), [`deleted ${prefix}s-3`, `new ${prefix}s-new`]);
+  // Nothing was listed again: the watch goes on where it was.
+  assert.equal(listsOf(server, SERVICES), 1);
 });
 
 test("a history that is forgotten costs a list, and only real changes are told", async (t) => {
@@ -161,4 +176,53 @@ test("a history that is forgotten costs a list, and only real changes are told",
   await until("the changes are there", () => updates.length >= before + 2);
   const prefix = "/calico/resources/v3/projectcalico.org/kubernetesservices/n/";
   assert.deepEqual(updates.slice(before).sort(), [`deleted ${prefix}s-3`, `new ${prefix}s-new`]);
+});
+
+test("a watch that ends after a bookmark goes on from the bookmark", async (t) => {
+  const { server, clock, statuses } = await running(t, ({ server: api }) => {
+    api.put(service("a"));
+  });
+  await until("in sync", () => statuses.at(-1) === "in-sync");
+  await until("watched", () => server.watchesOf(SERVICES) === 1);
+  for (let i = 0; i < 5; i++) server.put(tier(`t-${i}`));
+  server.bookmark(SERVICES);
+  server.endWatches(SERVICES);
+  await until("ended", () => server.watchesOf(SERVICES) === 0);
+  for (let i = 0; i < 5; i++) await clock.advance(500);
+  await until("watched again", () => server.watchesOf(SERVICES) === 1);
+  assert.equal(watchedFrom(server, SERVICES).at(-1), String(server.objects.revision));
+  assert.equal(listsOf(server, SERVICES), 1);
+});
+
+test("five watch errors at one revision cost a list, with growing pauses between them", async (t) => {
+  const { server, clock, statuses } = await running(t, ({ server: api }) => {
+    api.put(service("a"));
+    api.faults.push((request, answer) => {
+      if (request.path !== SERVICES || !request.query.has("watch")) return undefined;
+      status(answer, 500, "InternalError", "no");
+      return true;
+    });
+  });
+  await until("in sync", () => statuses.at(-1) === "in-sync");
+  const watches = (): number => watchedFrom(server, SERVICES).length;
+  // Each try must have been answered before time goes on.
+  for (let want = 1; want <= 5; want++) {
+    for (let i = 0; i < 30 && watches() < want; i++) await clock.advance(500);
+    await until("it was tried", () => watches() >= want);
+    assert.equal(listsOf(server, SERVICES), 1);
+  }
+  for (let i = 0; i < 30 && listsOf(server, SERVICES) < 2; i++) await clock.advance(500);
+  await until("listed again", () => listsOf(server, SERVICES) === 2);
+  assert.equal(new Set(watchedFrom(server, SERVICES).slice(0, 5)).size, 1);
+});
+
+test("a native kind that the server does not have counts as empty, and is asked for once", async (t) => {
+  const { server, clock, syncer, statuses } = await running(t, () => undefined);
+  await until("in sync", () => statuses.at(-1) === "in-sync");
+  assert.deepEqual(statuses, ["wait-for-ready", "resync", "in-sync"]);
+  const path = "/apis/kubevirt.io/v1/virtualmachineinstancemigrations";
+  await until("it says so", () => syncer.report().find(({ kind }) => kind === "LiveMigration")?.reason !== undefined);
+  assert.equal(listsOf(server, path), 1);
+  await clock.advance(20_000);
+  assert.equal(listsOf(server, path), 1);
 });
