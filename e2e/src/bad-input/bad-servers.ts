@@ -59,7 +59,7 @@ function isPolicyOrTier({ path }: KV): boolean {
 }
 
 /** Deletes of everything that the agents have. */
-export function deletesOf(paths: Iterable<string>): KV[] {
+function deletesOf(paths: Iterable<string>): KV[] {
   return [...paths].map((path) => ({ path, value: undefined, revision: "", updateType: "deleted" }));
 }
 

@@ -3,7 +3,7 @@ import type { Resource } from "@bulrush/model";
 type Path = readonly (string | number)[];
 
 /** What a slip, a broken tool or an attacker may put in the place of any value. */
-export const ODD_VALUES: readonly unknown[] = [
+const ODD_VALUES: readonly unknown[] = [
   null,
   true,
   -1,
