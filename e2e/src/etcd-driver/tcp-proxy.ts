@@ -1,14 +1,19 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** A way to a server that can be closed, and that can swallow everything without a word. */
+interface State {
+  isBlackHole: boolean;
+  isCut: boolean;
+}
+
+/** A way to a server that can be cut, and that can swallow everything without a word. */
 export class TcpProxy {
   readonly port: number;
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
-  readonly #state: { isBlackHole: boolean };
+  readonly #state: State;
 
-  private constructor(server: Server, sockets: Set<Socket>, state: { isBlackHole: boolean }) {
+  private constructor(server: Server, sockets: Set<Socket>, state: State) {
     this.#server = server;
     this.#sockets = sockets;
     this.#state = state;
@@ -18,7 +23,7 @@ export class TcpProxy {
   /** @param host Where it listens. */
   static async start(targetPort: number, host = "127.0.0.1"): Promise<TcpProxy> {
     const sockets = new Set<Socket>();
-    const state = { isBlackHole: false };
+    const state: State = { isBlackHole: false, isCut: false };
     const forward = (from: Socket, to: Socket): void => {
       sockets.add(from);
       from.on("data", (bytes) => {
@@ -31,6 +36,10 @@ export class TcpProxy {
       from.on("error", () => {});
     };
     const server = createServer((near) => {
+      if (state.isCut) {
+        near.destroy();
+        return;
+      }
       const far = connect(targetPort, "127.0.0.1");
       forward(near, far);
       forward(far, near);
@@ -49,9 +58,19 @@ export class TcpProxy {
     this.#state.isBlackHole = true;
   }
 
+  /** Ends all connections, and new ones at once, until {@link TcpProxy.mend}. */
+  cut(): void {
+    this.#state.isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#state.isCut = false;
+  }
+
   stop(): void {
     this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
+    this.cut();
   }
 
   [Symbol.dispose](): void {

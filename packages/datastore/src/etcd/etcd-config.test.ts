@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { DatastoreError } from "../errors.ts";
 import { checkedEtcdConfig, type EtcdDatastoreConfig, etcdConfigFromEnvironment } from "./etcd-config.ts";
@@ -7,11 +9,7 @@ const HERE = { endpoints: ["http://127.0.0.1:2379"] };
 
 /** What is refused, and the words that name why. */
 const REFUSED: readonly (readonly [string, Omit<EtcdDatastoreConfig, "type">, RegExp])[] = [
-  ["endpoints and SRV", { ...HERE, discoverySrv: "example.org" }, /ETCD_ENDPOINTS and ETCD_DISCOVERY_SRV are both set/],
-  ["neither endpoints nor SRV", {}, /Neither ETCD_ENDPOINTS nor ETCD_DISCOVERY_SRV/],
   ["no endpoint in the list", { endpoints: [] }, /Neither ETCD_ENDPOINTS nor/],
-  ["texts and files", { ...HERE, keyPem: "k", certPem: "c", caFile: "/ca" }, /both as text .* and as files/],
-  ["a text of a certificate without key", { ...HERE, certPem: "c" }, /etcdKey and etcdCert are needed both/],
   ["a text of a key without certificate", { ...HERE, keyPem: "k" }, /etcdKey and etcdCert are needed both/],
   ["a text of a CA alone", { ...HERE, caPem: "c" }, /etcdKey and etcdCert are needed both/],
   ["a file of a certificate without key", { ...HERE, certFile: "/c" }, /ETCD_KEY_FILE and ETCD_CERT_FILE/],
@@ -19,6 +17,24 @@ const REFUSED: readonly (readonly [string, Omit<EtcdDatastoreConfig, "type">, Re
   ["an endpoint of another scheme", { endpoints: ["ftp://a:1"] }, /ETCD_ENDPOINTS has "ftp:\/\/a:1"/],
   ["an endpoint with a path", { endpoints: ["http://a:1/b"] }, /ETCD_ENDPOINTS has "http:\/\/a:1\/b"/],
 ];
+
+interface Row {
+  readonly row: string;
+  readonly name: string;
+  readonly input: Omit<EtcdDatastoreConfig, "type">;
+  readonly error: string;
+}
+
+const ROWS_FILE = join(import.meta.dirname, "..", "..", "testdata", "acceptance", "etcd-settings.json");
+
+for (const { row, name, input, error: words } of JSON.parse(readFileSync(ROWS_FILE, "utf8")) as readonly Row[]) {
+  test(`${row}: checkedEtcdConfig() refuses ${name}`, () => {
+    assert.throws(
+      () => checkedEtcdConfig({ type: "etcdv3", ...input }),
+      (error: DatastoreError) => error.code === "DATASTORE_BAD_CONFIG" && error.message.includes(words),
+    );
+  });
+}
 
 for (const [name, config, message] of REFUSED) {
   test(`checkedEtcdConfig() refuses ${name}`, () => {

@@ -146,6 +146,25 @@ test("call() goes without a token where nobody has to log in, and where only a u
   assert.deepEqual(tokens, [undefined, undefined, undefined]);
 });
 
+test("call() goes to another member when its own is given up before the request is sent, a write too", async () => {
+  using etcd = await ScriptedEtcd.start();
+  const clock = new ManualClock();
+  const client = clientOf([etcd.endpoint], clock);
+  const { member, call } = await client.openWatch(NEVER);
+  call.on("error", () => {});
+  call.cancel();
+  const calls = [client.call(RANGE, KEY, NEVER), client.call(TXN, NO_WRITE, NEVER), client.openWatch(NEVER)];
+  // Before they have come to send anything.
+  client.giveUp(member);
+  const [, , watch] = (await Promise.all(calls)) as [unknown, unknown, Awaited<ReturnType<typeof client.openWatch>>];
+  watch.call.on("error", () => {});
+  watch.call.cancel();
+  assert.notEqual(watch.member, member);
+  // Nothing is left that would time out.
+  assert.equal(clock.pending, 0);
+  client.close();
+});
+
 test("close() ends the calls to come", async () => {
   using etcd = await ScriptedEtcd.start();
   const client = clientOf([etcd.endpoint]);

@@ -8,7 +8,7 @@ import { findEndpoints, hasCertificates, type ResolveSrv } from "./find-endpoint
 import { Member, type WatchCall } from "./member.ts";
 import type { Method } from "./methods.ts";
 import { orAborted } from "./or-aborted.ts";
-import { isOfMember, isOfToken, rpcError } from "./rpc-error.ts";
+import { isClosed, isOfMember, isOfToken, rpcError } from "./rpc-error.ts";
 
 export interface EtcdClientOptions {
   readonly config: EtcdDatastoreConfig;
@@ -65,9 +65,12 @@ export class EtcdClient {
         return await member.call(method, request, signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (isOfToken(error) && !hasNewToken) {
+        const isNew = isOfToken(error) && !hasNewToken;
+        if (isNew) {
           hasNewToken = true;
           member.forgetToken();
+        }
+        if (isNew || isClosed(error)) {
           attempt--;
           continue;
         }
@@ -81,13 +84,16 @@ export class EtcdClient {
 
   /** A stream for one watch. If it turns out to be broken, {@link giveUp} its member. */
   async openWatch(signal: AbortSignal): Promise<OpenWatch> {
-    const member = await this.#connect(signal);
-    try {
-      return { member, call: await member.openWatch(signal) };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isOfMember(error)) this.giveUp(member);
-      throw rpcError("Watch", member.name, error);
+    for (;;) {
+      const member = await this.#connect(signal);
+      try {
+        return { member, call: await member.openWatch(signal) };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isClosed(error)) continue;
+        if (isOfMember(error)) this.giveUp(member);
+        throw rpcError("Watch", member.name, error);
+      }
     }
   }
 

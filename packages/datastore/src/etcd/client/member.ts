@@ -153,18 +153,19 @@ export class Member {
     signal.throwIfAborted();
     const bytes = await new Promise<Buffer>((resolve, reject) => {
       let isLate = false;
-      const onAbort = (): void => call.cancel();
-      const cancelTimer = this.#clock.after(REQUEST_TIMEOUT_MS, () => {
-        isLate = true;
-        call.cancel();
-      });
       const message = encodeMessage(method.request, request);
+      // Throws if the member was closed meanwhile: nothing may be left waiting then.
       const call = this.#client.makeUnaryRequest(method.path, asIs, asIs, message, metadata, {}, (error, answer) => {
         cancelTimer();
         signal.removeEventListener("abort", onAbort);
         if (error === null) resolve(answer ?? Buffer.alloc(0));
         else if (signal.aborted) reject(signal.reason);
         else reject(isLate ? timeout(method.op, this.name) : error);
+      });
+      const onAbort = (): void => call.cancel();
+      const cancelTimer = this.#clock.after(REQUEST_TIMEOUT_MS, () => {
+        isLate = true;
+        call.cancel();
       });
       signal.addEventListener("abort", onAbort, { once: true });
     });

@@ -59,8 +59,12 @@ export function rpcError(op: string, endpoint: string, error: unknown): Datastor
 export function isOfMember(error: unknown): boolean {
   const code = statusOf(error);
   if (code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED) return true;
-  // Its channel was closed since: somebody else gave it up.
-  return datastoreCodeOf(error) === "DATASTORE_TIMEOUT" || detailsOf(error).includes("has been shut down");
+  return datastoreCodeOf(error) === "DATASTORE_TIMEOUT";
+}
+
+/** True if nothing was sent because the connection was closed before: somebody else gave the member up. */
+export function isClosed(error: unknown): boolean {
+  return statusOf(error) === undefined && detailsOf(error) === "Channel has been shut down";
 }
 
 /** True if the token is no longer good: a new one may be. */
