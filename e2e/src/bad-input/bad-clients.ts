@@ -45,9 +45,15 @@ async function afterUpgrade(identities: Identities, ...frames: readonly Buffer[]
   return client;
 }
 
-/** In a stream that began well. Each under a name of its own, so that they are no duplicates. */
-async function inStream(identities: Identities, hostname: string, ...frames: readonly Buffer[]): Promise<RawClient> {
-  return afterUpgrade(identities, messageFrame({ ...HELLO, hostname, clientId: hostname }), ...frames);
+/**
+ * In a stream that began well, with nothing being written: a goodbye does not wait behind a write. Each under a name of
+ * its own, so that they are no duplicates.
+ */
+async function inStream(identities: Identities, hostname: string, frame: Buffer): Promise<RawClient> {
+  const client = await afterUpgrade(identities, messageFrame({ ...HELLO, hostname, clientId: hostname }));
+  await client.following();
+  client.send(frame);
+  return client;
 }
 
 async function withCertificate(identity: Identity | undefined): Promise<RawClient> {

@@ -28,7 +28,7 @@ async function problemsAre(world: World, what: string, named: readonly RegExp[])
         ? problems.length === 0
         : named.every((pattern) => problems.some((line) => pattern.test(line)));
     },
-    15_000,
+    45_000,
     () => problems.join("\n"),
   );
 }

@@ -95,6 +95,12 @@ export class RawClient {
     while (!this.#received.includes("\r\n\r\n") && !this.#socket.closed) await once(this.#socket, "data");
   }
 
+  /** Resolves when the whole snapshot and its status are there. */
+  async following(): Promise<void> {
+    while (!this.messages.some(({ type }) => type === "status") && !this.#socket.closed)
+      await once(this.#socket, "data");
+  }
+
   /** The status line of the HTTP answer. */
   get statusLine(): string {
     return this.#received.toString("latin1").split("\r\n", 1)[0] ?? "";

@@ -95,7 +95,7 @@ export function serverTests(world: () => World): void {
             clients.some((one) => one.hostname === host && one.appliedSequence === one.serverSequence),
           );
         },
-        40_000,
+        60_000,
         () => HOSTS.map((host) => cluster.agent(host).logTail(8)).join("\n"),
       );
     } finally {

@@ -197,7 +197,7 @@ spec: {selector: name == 'target', types: [Ingress], ingress: [{action: ${isOpen
 export async function eventually(
   what: string,
   holds: () => Promise<boolean> | boolean,
-  timeoutMs = 15_000,
+  timeoutMs = 45_000,
   detail: () => unknown = () => "",
 ): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { test, type TestContext } from "node:test";
 import { isInsideLab, labSignal, prepareLab, spawnInsideLab, stopLab } from "./enter.ts";
 
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 600_000;
 
 /**
  * Tests that need a lab. The test file starts itself again inside one, and `define` registers its tests there only, with
