@@ -14,7 +14,7 @@ export const KUBE_PROGRAMS = {
   "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
 } as const;
 
-export type KubeProgram = keyof typeof KUBE_PROGRAMS;
+type KubeProgram = keyof typeof KUBE_PROGRAMS;
 
 /** Flags of `go build`. The version is what a kube-apiserver would otherwise not know about itself. */
 export const BUILD_FLAGS: readonly string[] = [

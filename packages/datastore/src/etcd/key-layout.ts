@@ -34,7 +34,7 @@ function nameOfCidr(cidr: string): string {
   return cidr.replaceAll(/[.:/]/g, "-");
 }
 
-export function nameOfAffinity({ host, cidr }: Pick<BlockAffinityKey, "host" | "cidr">): string {
+function nameOfAffinity({ host, cidr }: Pick<BlockAffinityKey, "host" | "cidr">): string {
   return `${host}-${nameOfCidr(cidr)}`;
 }
 

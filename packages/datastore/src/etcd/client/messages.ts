@@ -10,7 +10,7 @@ export interface ResponseHeader {
   readonly revision: number;
 }
 
-export const responseHeader: Schema<ResponseHeader> = { cluster_id: [1, "uint64"], revision: [3, "int64"] };
+const responseHeader: Schema<ResponseHeader> = { cluster_id: [1, "uint64"], revision: [3, "int64"] };
 
 /** mvccpb.KeyValue. */
 export interface KeyValue {
@@ -61,7 +61,7 @@ export const rangeResponse: Schema<RangeResponse> = {
   count: [4, "int64"],
 };
 
-export interface PutRequest {
+interface PutRequest {
   readonly key: Buffer;
   readonly value: Buffer;
   /** Until when it lives. A put without one makes it live on. */
@@ -70,7 +70,7 @@ export interface PutRequest {
 
 const putRequest: Schema<PutRequest> = { key: [1, "bytes"], value: [2, "bytes"], lease: [3, "uint64"] };
 
-export interface DeleteRangeRequest {
+interface DeleteRangeRequest {
   readonly key: Buffer;
 }
 
@@ -124,7 +124,7 @@ export const txnRequest: Schema<TxnRequest> = {
   failure: [3, "repeated", () => requestOp],
 };
 
-export interface ResponseOp {
+interface ResponseOp {
   readonly response_range: RangeResponse | undefined;
 }
 
@@ -142,7 +142,7 @@ export const txnResponse: Schema<TxnResponse> = {
   responses: [3, "repeated", () => responseOp],
 };
 
-export interface WatchCreateRequest {
+interface WatchCreateRequest {
   readonly key: Buffer;
   readonly range_end?: Buffer | undefined;
   readonly start_revision: number;
@@ -161,7 +161,7 @@ const watchCreateRequest: Schema<WatchCreateRequest> = {
 };
 
 /** Empty. */
-export type WatchProgressRequest = Readonly<Record<never, never>>;
+type WatchProgressRequest = Readonly<Record<never, never>>;
 
 const watchProgressRequest: Schema<WatchProgressRequest> = {};
 

@@ -29,7 +29,7 @@ import { AUTHENTICATE, RANGE, STATUS, TXN, WATCH_PATH } from "../client/methods.
 import { decodeMessage, encodeMessage, type Schema } from "../client/protobuf.ts";
 
 /** What a script answers: a response, a refusal, or nothing ever. */
-export type Scripted<T> = T | Partial<StatusObject> | "silent";
+type Scripted<T> = T | Partial<StatusObject> | "silent";
 
 /** One watch stream, as its server sees it. */
 export interface ScriptedWatch {
