@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 
 const ROOT: string = join(import.meta.dirname, "..", "..", "..");
 
-export const DEMO_DATASTORES = ["file", "kubernetes", "etcdv3"] as const;
+const DEMO_DATASTORES = ["file", "kubernetes", "etcdv3"] as const;
 export type DemoDatastore = (typeof DEMO_DATASTORES)[number];
 
 export interface DemoArguments {

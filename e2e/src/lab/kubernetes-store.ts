@@ -111,7 +111,7 @@ export class KubernetesStore implements LabStore {
 }
 
 /** All that the felix syncer reads of a cluster with every kind of Calico's in the group `projectcalico.org/v3`. */
-export async function listResources(admin: KubeAdmin): Promise<Resource[]> {
+async function listResources(admin: KubeAdmin): Promise<Resource[]> {
   const lists = await Promise.all(
     READ.map(async ([apiVersion, kind]) => {
       const items = await admin.list(apiVersion, kind);

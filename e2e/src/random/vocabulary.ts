@@ -3,7 +3,7 @@
  * most networks hold a pod, and most ports are listened to.
  */
 export const NAMESPACES = ["red", "blue", "green"] as const;
-export type NamespaceName = (typeof NAMESPACES)[number];
+type NamespaceName = (typeof NAMESPACES)[number];
 
 /** Labels and their values, by what bears them. */
 export const POD_LABELS: Readonly<Record<string, readonly string[]>> = {

@@ -5,7 +5,7 @@ import type { Warning, WarningCode } from "../lint/warning.ts";
 import type { ManifestInput } from "./manifests.ts";
 
 /** A problem with the code of a warning. */
-export interface CodedProblem extends Problem {
+interface CodedProblem extends Problem {
   readonly code?: WarningCode;
 }
 

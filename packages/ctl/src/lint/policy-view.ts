@@ -60,7 +60,7 @@ const CALICO_KINDS: ReadonlySet<PolicyKind> = new Set([
 ]);
 
 /** The v1 key of a policy; undefined for another kind. */
-export function policyKeyOf({ resource }: ManifestResource): PolicyKey | undefined {
+function policyKeyOf({ resource }: ManifestResource): PolicyKey | undefined {
   const kind = KINDS[`${resource.apiVersion} ${resource.kind}`];
   if (kind === undefined) return undefined;
   const { name, namespace = "" } = resource.metadata;

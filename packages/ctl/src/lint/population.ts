@@ -5,7 +5,7 @@ import { MemberIndex } from "./member-index.ts";
 type Labels = ReadonlyMap<string, string>;
 
 /** Something that a selector may pick. */
-export interface Member {
+interface Member {
   readonly what: "workload" | "host" | "set";
   /** Its own and its profiles' labels. */
   readonly labels: Labels;
