@@ -223,4 +223,19 @@ describe("RouteTable.apply()", () => {
     table.apply(kernel, 0);
     assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
   });
+
+  it("tries again what was to be written, when answers were lost", () => {
+    link(5, "cali1");
+    table.apply(kernel, 0);
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32"), target("10.65.0.3/32")]);
+    kernel.loseAnswers = true;
+    assert.throws(() => table.apply(kernel, 0));
+    kernel.loseAnswers = false;
+    kernel.dropRoute({ destination: "10.65.0.3/32", metric: 1024 });
+    assert.deepEqual(table.apply(kernel, 0).failures, []);
+    assert.deepEqual(kernel.listing(), [
+      "10.65.0.2/32 dev cali1 proto 3 metric 1024",
+      "10.65.0.3/32 dev cali1 proto 3 metric 1024",
+    ]);
+  });
 });

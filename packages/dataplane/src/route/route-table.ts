@@ -1,4 +1,4 @@
-import { hasErrno, isNotFound, type Route, type RouteOperation } from "@bulrush/netlink";
+import { hasErrno, isNotFound, type NetlinkError, type Route, type RouteOperation } from "@bulrush/netlink";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
@@ -73,7 +73,10 @@ export class RouteTable {
     this.#resyncNeeded = true;
   }
 
-  /** Makes the kernel's routes what is wanted. Throws only when a listing fails. */
+  /**
+   * Makes the kernel's routes what is wanted. Throws when a listing fails, or when it is not known which writes were
+   * done; the next call then lists everything, and tries again what was to be written.
+   */
   apply(access: RouteAccess, nowMs: number): RouteResult {
     this.#noteInterfaces(nowMs);
     const drift = this.#refresh(access);
@@ -96,13 +99,20 @@ export class RouteTable {
     }
     const operations = [...deletes, ...writes];
     this.#dirty.clear();
-    const failures = operations.length === 0 ? [] : this.#write(access, operations, keyOf);
     for (const key of graced) this.#dirty.add(key);
+    const failures = operations.length === 0 ? [] : this.#write(access, operations, keyOf);
     return { writes: operations.length, drift, failures, againAtMs: this.#graceEndMs(graced) };
   }
 
   #write(access: RouteAccess, operations: readonly RouteOperation[], keyOf: Map<RouteOperation, RouteKey>): string[] {
-    const failed = new Map(access.apply(operations).map(({ error, operation }) => [operation, error]));
+    const failed = new Map<RouteOperation, NetlinkError>();
+    try {
+      for (const { error, operation } of access.apply(operations)) failed.set(operation, error);
+    } catch (error) {
+      for (const key of keyOf.values()) this.#dirty.add(key);
+      this.#resyncNeeded = true;
+      throw error;
+    }
     const failures: string[] = [];
     for (const operation of operations) {
       const key = keyOf.get(operation);

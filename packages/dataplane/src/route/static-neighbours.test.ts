@@ -66,4 +66,30 @@ describe("StaticNeighbours.apply()", () => {
     neighbours.apply(kernel);
     assert.deepEqual(kernel.neighbourListing(), [`10.9.9.9 dev cali1 ${MAC}`]);
   });
+
+  it("goes on with a removal that failed, or whose answer was lost", () => {
+    link(5, "cali1");
+    neighbours.set("cali1", new Map([["10.65.0.2", MAC]]));
+    neighbours.apply(kernel);
+    neighbours.set("cali1", new Map());
+    kernel.failWritesOf = "10.65.0.2";
+    assert.equal(neighbours.apply(kernel).failures.length, 1);
+    kernel.loseAnswers = true;
+    assert.throws(() => neighbours.apply(kernel));
+    Object.assign(kernel, { loseAnswers: false, failWritesOf: undefined });
+    neighbours.apply(kernel);
+    assert.deepEqual(kernel.neighbourListing(), []);
+  });
+
+  it("writes anew for an interface that has come back with another index", () => {
+    link(5, "cali1");
+    neighbours.set("cali1", new Map([["10.65.0.2", MAC]]));
+    neighbours.apply(kernel);
+    kernel.removeLink(5);
+    kernel.setLink(9, "cali1");
+    interfaces.put("cali1", { name: "cali1", index: 9, up: true, addresses: new Set() });
+    neighbours.queueResync();
+    neighbours.apply(kernel);
+    assert.deepEqual(kernel.neighbourListing(), [`10.65.0.2 dev cali1 ${MAC}`]);
+  });
 });

@@ -60,7 +60,10 @@ export class StaticNeighbours {
     this.#stale = true;
   }
 
-  /** Writes what is missing or different, and removes what we wrote and nobody wants. Throws when a listing fails. */
+  /**
+   * Writes what is missing or different, and removes what we wrote and nobody wants. Throws when a listing fails, or when
+   * it is not known which writes were done; what was to be done is tried again at the next call.
+   */
   apply(access: RouteAccess): NeighbourResult {
     if (!this.#stale) return { writes: 0, drift: 0, failures: [] };
     let drift = 0;
@@ -69,14 +72,17 @@ export class StaticNeighbours {
     const keys: string[] = [];
     for (const [key, { entry, device }] of this.#written)
       if (!this.#wanted.has(key) || this.#interfaces.get(entry.interfaceName)?.index !== device) {
-        this.#written.delete(key);
-        if (this.#interfaces.byIndex(device) === undefined) continue;
-        operations.push({ kind: "delete-neighbour", neighbour: { device, address: entry.address } });
-        keys.push(key);
+        // An interface that is gone has taken its entries along.
+        if (this.#interfaces.byIndex(device) === undefined) this.#written.delete(key);
+        else {
+          operations.push({ kind: "delete-neighbour", neighbour: { device, address: entry.address } });
+          keys.push(key);
+        }
       }
     for (const [key, entry] of this.#wanted) {
       const known = this.#interfaces.get(entry.interfaceName);
-      if (known?.up !== true || this.#written.get(key)?.entry.mac === entry.mac) continue;
+      const written = this.#written.get(key);
+      if (known?.up !== true || (written?.entry.mac === entry.mac && written.device === known.index)) continue;
       const neighbour: Neighbour = { device: known.index, address: entry.address, mac: entry.mac, state: PERMANENT };
       operations.push({ kind: "replace-neighbour", neighbour });
       keys.push(key);
@@ -93,9 +99,11 @@ export class StaticNeighbours {
       const error = errors.get(i);
       const key = keys[i] ?? "";
       const entry = this.#wanted.get(key);
-      if (operation.kind === "replace-neighbour" && error === undefined && entry !== undefined)
+      const done = error === undefined || isNotFound(error);
+      if (operation.kind === "delete-neighbour" && done) this.#written.delete(key);
+      else if (operation.kind === "replace-neighbour" && error === undefined && entry !== undefined)
         this.#written.set(key, { entry, device: operation.neighbour.device });
-      else if (error !== undefined && !isNotFound(error) && !hasErrno(error, "ENETDOWN"))
+      else if (error !== undefined && !done && !hasErrno(error, "ENETDOWN"))
         failures.push(`${operation.kind} ${key}: ${error.message}`);
     }
     return failures;

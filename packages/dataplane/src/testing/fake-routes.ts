@@ -22,6 +22,8 @@ export class FakeRoutes implements RouteAccess {
   routeListings = 0;
   /** Listings of routes fail while it is set. */
   failListings = false;
+  /** Writes are done, and their answers lost, while it is set. */
+  loseAnswers = false;
   /** Writes of this destination or address fail with EPERM. */
   failWritesOf: string | undefined;
   readonly #links = new Map<number, Link>();
@@ -59,6 +61,7 @@ export class FakeRoutes implements RouteAccess {
       const errno = this.#one(operation);
       if (errno !== undefined) failures.push({ index, operation, error: failure(operation.kind, errno) });
     }
+    if (this.loseAnswers) throw failure("Write routes", "ENOBUFS");
     return failures;
   }
 
@@ -149,10 +152,12 @@ export class FakeRoutes implements RouteAccess {
       case "delete-route":
         return this.#routes.delete(keyOf(operation.route)) ? undefined : "ESRCH";
       case "replace-neighbour":
+        if (operation.neighbour.address === this.failWritesOf) return "EPERM";
         if (!this.#links.has(operation.neighbour.device)) return "ENODEV";
         this.#neighbours.set(`${operation.neighbour.device} ${operation.neighbour.address}`, operation.neighbour);
         return undefined;
       case "delete-neighbour":
+        if (operation.neighbour.address === this.failWritesOf) return "EPERM";
         return this.#neighbours.delete(`${operation.neighbour.device} ${operation.neighbour.address}`)
           ? undefined
           : "ENOENT";
