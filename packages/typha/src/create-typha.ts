@@ -32,9 +32,9 @@ export interface TyphaDependencies {
   readonly openDatastore: (onProblems: (problems: readonly Problem[]) => void) => Promise<DatastoreDriver>;
   /**
    * Opens the same datastore for what comes before the first list (see {@link DatastoreStart}). Typha closes it. Default:
-   * (or undefined) the datastore is taken as it is.
+   * the datastore is taken as it is.
    */
-  readonly openWriter?: () => Promise<DatastoreWriter | undefined>;
+  readonly openWriter?: () => Promise<DatastoreWriter>;
   /** Told to clients in the welcome: the host's or pod's name. */
   readonly serverName: string;
 }

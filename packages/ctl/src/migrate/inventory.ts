@@ -98,7 +98,8 @@ export async function cannotHold(
   { type, resources }: KindInventory,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (target.type === "kubernetes" && type.apiVersion !== CALICO_V3) return "Kubernetes' own: apply it with kubectl";
+  if (target.type === "kubernetes" && type.apiVersion !== CALICO_V3 && !type.kind.endsWith("NetworkPolicy"))
+    return "made by Kubernetes itself";
   const [first] = resources;
   if (first === undefined) return undefined;
   const id: ResourceId = resourceIdOf(first);
@@ -109,4 +110,24 @@ export async function cannotHold(
     if (!isMissingKind(error)) throw error;
     return `the ${target.type} datastore does not store this kind`;
   }
+}
+
+/** The namespaces of copies that Kubernetes does not have: what is in them could not be written. */
+export async function missingNamespaces(
+  target: DatastoreWriter,
+  copies: readonly KindInventory[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (target.type !== "kubernetes") return [];
+  const wanted = new Set(
+    copies.flatMap(({ type, resources }) =>
+      type.namespaced ? resources.map((resource) => resourceIdOf(resource).namespace) : [],
+    ),
+  );
+  const missing: string[] = [];
+  for (const name of wanted) {
+    const id: ResourceId = { apiVersion: "v1", kind: "Namespace", namespace: "", name };
+    if ((await target.get(id, signal)) === undefined) missing.push(name);
+  }
+  return missing;
 }

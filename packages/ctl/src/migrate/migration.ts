@@ -5,7 +5,7 @@ import { inputError } from "../errors.ts";
 import { inParallel } from "../store/in-parallel.ts";
 import { typeName } from "../store/resource-types.ts";
 import { WRITES_AT_ONCE } from "../store/write-order.ts";
-import { cannotHold, copyFor, type KindInventory, takeInventory } from "./inventory.ts";
+import { cannotHold, copyFor, type KindInventory, missingNamespaces, takeInventory } from "./inventory.ts";
 import { type Marker, readLock, writeLock } from "./marker.ts";
 
 export interface MigrationOptions {
@@ -43,7 +43,7 @@ const MAX_NAMED = 20;
 /**
  * Copies everything from one datastore into another while both are closed for use:
  *
- *     look: v1 data? source readable? target empty, or ours from before? all valid? all storable?    (nothing written)
+ *     look: v1 data? source readable? target empty, or ours from before? valid? storable?   (nothing written)
  *       │
  *       ├─> lock source ─> lock target ─> copy kind by kind ─> compare ─> open target ─> leave or open source
  *       │                        │             a failure, a kill: both stay locked
@@ -64,6 +64,9 @@ export async function migrate(options: MigrationOptions): Promise<MigrationRepor
   const copies = copiesFor(inventory, target.type);
   checkValid(copies);
   const { held, skipped } = await sortOut(copies, options);
+  const missing = await missingNamespaces(target, held, signal);
+  if (missing.length > 0)
+    throw inputError(`${targetName} has no namespace ${missing.join(", ")}: create it first; nothing was written`);
   const id = sourceLock.marker?.id ?? options.newId();
   const startedAt = new Date(options.nowMs).toISOString();
   if (sourceLock.spec.datastoreReady === false && sourceLock.marker === undefined)
@@ -77,10 +80,9 @@ export async function migrate(options: MigrationOptions): Promise<MigrationRepor
   const { datastoreReady: _, ...spec } = sourceLock.spec;
   await writeLock(target, { ...spec, datastoreReady: true }, undefined, signal);
   await say(`${targetName} is open for use`);
-  if (options.unlockSource) {
-    await writeLock(source, { datastoreReady: true }, undefined, signal);
-    await say(`${sourceName} is open for use again`);
-  } else await say(`${sourceName} stays locked, so that nobody writes to what is not read any more`);
+  await writeLock(source, { datastoreReady: options.unlockSource }, undefined, signal);
+  if (options.unlockSource) await say(`${sourceName} is open for use again`);
+  else await say(`${sourceName} stays locked, so that nobody writes to what is not read any more`);
   return { copied, unchanged, skipped, different };
 }
 

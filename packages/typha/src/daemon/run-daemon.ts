@@ -1,14 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { systemClock } from "@bulrush/base";
-import {
-  type DatastoreConfig,
-  type DatastoreContext,
-  datastoreCodeOf,
-  type DatastoreWriter,
-  openDatastore,
-  openDatastoreWriter,
-} from "@bulrush/datastore";
+import { openDatastore, openDatastoreWriter } from "@bulrush/datastore";
 import {
   createShutdown,
   HealthAggregator,
@@ -107,21 +100,11 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     metrics,
     health,
     openDatastore: (onProblems) => openDatastore(datastore, { clock, logger, onProblems }),
-    openWriter: () => openWriter(datastore, { clock, logger }),
+    openWriter: () => openDatastoreWriter(datastore, { clock, logger }),
     serverName: hostname(),
   });
   shutdown.onStop("typha", () => typha.stop());
   typha.start();
   startup.report({ live: true, ready: true, detail: "started" });
   return shutdown.done;
-}
-
-/** Undefined for a driver that can only be read. */
-async function openWriter(config: DatastoreConfig, context: DatastoreContext): Promise<DatastoreWriter | undefined> {
-  try {
-    return await openDatastoreWriter(config, context);
-  } catch (error) {
-    if (datastoreCodeOf(error) !== "DATASTORE_NOT_SUPPORTED") throw error;
-    return undefined;
-  }
 }
