@@ -181,3 +181,9 @@ test("convertKubernetesPolicy() takes unreadable types as both", () => {
   const { spec } = convert({ policyTypes: ["Inbound"], ingress: [{}] });
   assert.deepEqual([spec.types, spec.ingress], [["Ingress", "Egress"], []]);
 });
+
+test("convertKubernetesPolicy() takes both directions where it does not know a field", () => {
+  const { spec, fields } = convert({ podSelector: {}, policyTypes: ["Ingress"], a: 1 });
+  assert.deepEqual(fields, ["spec.a"]);
+  assert.deepEqual(spec.types, ["Ingress", "Egress"]);
+});

@@ -136,9 +136,9 @@ function isDirection(field: unknown): field is "ingress" | "egress" {
 }
 
 function typesOf(spec: KubernetesNetworkPolicySpec, found: readonly Issue[]): readonly PolicyType[] {
+  // Only a bad pod selector or a bad rule leaves the directions as they are; a field that we do not know may mean any.
   const isUnsure = found.some(
-    ({ path: [field, index] }) =>
-      field === undefined || field === "policyTypes" || (isDirection(field) && typeof index !== "number"),
+    ({ path: [field, index] }) => field !== "podSelector" && !(isDirection(field) && typeof index === "number"),
   );
   if (isUnsure) return ["Ingress", "Egress"];
   const types = kubernetesPolicyTypes({ ...spec }).policyTypes ?? spec.policyTypes ?? [];

@@ -52,8 +52,9 @@ const DENY_ALL: ReadRule = { rule: { action: "Deny" } };
  * | an Allow or Log rule | nothing |
  * | a Deny or Pass rule, or one with no readable action | a Deny of all that its readable fields match |
  * | a list of rules | one Deny of everything |
- * | a selector, the tier, the order, the types, a flag | all endpoints of the scope, the default tier, the first place, both directions, also forwarded traffic; Allow rules go, Pass rules deny |
- * | the spec, or a field that we do not know | the same, and a Deny of everything last in both directions |
+ * | a selector, the order, the types, a flag | all endpoints of the scope, the first place, both directions, also forwarded traffic; Allow rules go, Pass rules deny |
+ * | the tier | the first place of the default tier, and a Deny of everything last, in place of the end of the tier that was meant; Allow rules go, Pass rules deny |
+ * | the spec, or a field that we do not know | all of that, for all endpoints of the scope in both directions |
  * | performance hints, staged action | left out |
  */
 export function closePolicy(spec: unknown, issues: readonly Issue[]): ReadPolicy {
@@ -89,13 +90,14 @@ function closed(spec: unknown, issues: readonly Issue[]): ReadPolicy {
   }
   if (isMisplaced || isUnknown) misplace(fields, issues);
   else Object.assign(fields, calicoPolicyTypes(fields));
+  const isTierBad = issues.some(({ path }) => path[0] === "tier");
   const read = (direction: "ingress" | "egress"): ReadRule[] => {
     const rules = rulesOf(fields[direction]).flatMap((rule, i) => {
       const own = byRule.get(`${direction}[${i}]`);
       const closed = own === undefined ? { rule: rule as RuleSpec } : closeRule(rule, own);
       return closed === undefined ? [] : isMisplaced || isUnknown ? onlyDenials(closed) : [closed];
     });
-    return isUnknown ? [...rules, DENY_ALL] : rules;
+    return isUnknown || isTierBad ? [...rules, DENY_ALL] : rules;
   };
   const ingress = read("ingress");
   const egress = read("egress");
@@ -111,8 +113,10 @@ function isDirection(field: unknown): field is "ingress" | "egress" {
 /** Makes a spec mean every endpoint that it could have meant, at the first place where one is unsure. */
 function misplace(fields: JsonObject, issues: readonly Issue[]): void {
   const isBad = (name: string): boolean => issues.some(({ path }) => path[0] === name);
-  for (const name of ["selector", "namespaceSelector", "serviceAccountSelector"]) delete fields[name];
-  if (isBad("order")) fields["order"] = FIRST_ORDER;
+  // Where only the tier is unsure, the endpoints are not.
+  if (issues.some(({ path }) => path[0] !== "tier" && !isDirection(path[0])))
+    for (const name of ["selector", "namespaceSelector", "serviceAccountSelector"]) delete fields[name];
+  if (isBad("order") || isBad("tier")) fields["order"] = FIRST_ORDER;
   if (!Array.isArray(fields["types"]) || issues.some(({ path }) => !PLACING.has(path[0]) && !isDirection(path[0])))
     delete fields["types"];
   if (["doNotTrack", "preDNAT", "applyOnForward"].some(isBad)) {

@@ -215,6 +215,14 @@ test("policyProcessor() widens a policy whose applies-to selector cannot be read
   }
 });
 
+test("closePolicy() puts a policy of an unreadable tier first in the default one, for its endpoints, and ends it", () => {
+  const { policy, fields } = run("NetworkPolicy", { ...RULES, selector: "a == 'b'", order: 7, tier: -1 });
+  assert.deepEqual(fields, ["spec.tier"]);
+  assert.deepEqual([policy?.tier, policy?.selector, policy?.types], ["default", `(a == 'b') && ${NS}`, ["ingress"]]);
+  assert.ok((policy?.order ?? 0) < -1e300);
+  assert.deepEqual(policy?.inbound_rules, [DENY_TCP_80, DENY_TCP_80, DENY]);
+});
+
 test("policyProcessor() puts a policy of unreadable order first", () => {
   const { policy } = run("NetworkPolicy", { ...RULES, order: "ten" });
   assert.ok((policy?.order ?? 0) < -1e300);
