@@ -5,6 +5,13 @@ import { createSyncClient, type SyncClient, tlsFromParameters } from "@bulrush/s
 import type { TlsFiles } from "./certificates.ts";
 import { contentsOf } from "./contents.ts";
 
+/** What Typha itself writes into a datastore that nobody has initialised. */
+const TYPHAS_OWN: ReadonlySet<string> = new Set([
+  "/calico/v1/config/ClusterGUID",
+  "/calico/v1/config/ClusterType",
+  "/calico/v1/config/CalicoVersion",
+]);
+
 export interface FollowerOptions {
   readonly host: string;
   readonly port: number;
@@ -103,7 +110,8 @@ export class Follower {
       const have = this.#hashes.get(path);
       if (have !== hash) out.push(`${have === undefined ? "missing" : "other value at"} ${path}`);
     }
-    for (const path of this.#hashes.keys()) if (!wanted.has(path)) out.push(`left over ${path}`);
+    for (const path of this.#hashes.keys())
+      if (!wanted.has(path) && !TYPHAS_OWN.has(path)) out.push(`left over ${path}`);
     return out;
   }
 
