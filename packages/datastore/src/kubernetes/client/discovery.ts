@@ -2,6 +2,7 @@ import { CALICO_CRD_V1, CALICO_V3, isObject } from "@bulrush/model";
 import type { Clock } from "@bulrush/base";
 import { datastoreCodeOf } from "../../errors.ts";
 import type { CalicoGroupVersion } from "../kubernetes-config.ts";
+import { abortable } from "./abortable.ts";
 import type { KubeClient } from "./kube-client.ts";
 
 /** What the server said about itself is not asked again for this long. */
@@ -94,16 +95,6 @@ export class Discovery {
       }
     }
   }
-}
-
-/** The promise, given up when the signal says so. What it stands for goes on. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 /** meta/v1 `APIGroupList`. */

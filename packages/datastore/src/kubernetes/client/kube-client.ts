@@ -4,6 +4,7 @@ import type { Clock } from "@bulrush/base";
 import { DatastoreError } from "../../errors.ts";
 import type { KubeConnection, RequestAccess } from "./kube-connection.ts";
 import { networkError } from "./network-error.ts";
+import { abortable } from "./abortable.ts";
 import { bodyChunks, readBody } from "./body.ts";
 import type { RequestLimit } from "./request-limit.ts";
 import { statusError } from "./status-error.ts";
@@ -68,8 +69,7 @@ export class KubeClient {
   async open(request: KubeRequest): Promise<IncomingMessage> {
     const { op, signal } = request;
     if (request.isUnlimited !== true) await this.#limit.acquire(signal);
-    const access = await this.#connection.access();
-    signal.throwIfAborted();
+    const access = await this.#access(op, signal);
     const answer = await this.#send(request, access);
     const status = answer.statusCode ?? 0;
     if (status >= 200 && status < 300) return answer;
@@ -93,6 +93,16 @@ export class KubeClient {
 
   close(): void {
     this.#connection.close();
+  }
+
+  /** A plugin for credentials may take as long as a server. */
+  async #access(op: string, signal: AbortSignal): Promise<RequestAccess> {
+    const late = new AbortController();
+    const cancel = this.clock.after(this.answerTimeoutMs, () => {
+      const message = `${op}: no credentials in ${this.answerTimeoutMs / 1000} s`;
+      late.abort(new DatastoreError(message, { code: "DATASTORE_TIMEOUT", op }));
+    });
+    return abortable(this.#connection.access(), AbortSignal.any([signal, late.signal])).finally(cancel);
   }
 
   async #send(request: KubeRequest, access: RequestAccess): Promise<IncomingMessage> {

@@ -71,11 +71,15 @@ export class KubeConnection {
     };
   }
 
-  /** The server did not take the credentials: reads everything again, now and then. */
+  /** The server did not take the credentials: reads everything again, now and then. Never throws. */
   async refused(): Promise<void> {
     if (this.#clock.monotonicMs() - this.#loadedAtMs < RELOAD_INTERVAL_MS) return;
     this.#loadedAtMs = this.#clock.monotonicMs();
-    this.#kubeConfig = await loadKubeConfig(this.#config);
+    try {
+      this.#kubeConfig = await loadKubeConfig(this.#config);
+    } catch {
+      // Somebody is at work on the files: what was read before is as good as nothing.
+    }
   }
 
   close(): void {

@@ -53,6 +53,14 @@ const withCertificate = kubeconfig("cert", "https://cert:6443", {
   "client-certificate": "me.crt",
   "client-key": "me.key",
 });
+const credential = {
+  apiVersion: "client.authentication.k8s.io/v1",
+  kind: "ExecCredential",
+  status: { token: "plugin-token" },
+};
+const withPlugin = kubeconfig("plugin", "https://plugin:6443", {
+  exec: { command: process.execPath, args: ["-e", `console.log(${JSON.stringify(JSON.stringify(credential))})`] },
+});
 const insecure = { insecureSkipTlsVerify: true };
 
 type Settings = Omit<KubernetesDatastoreConfig, "type">;
@@ -88,6 +96,7 @@ const ROWS: readonly (readonly [what: string, settings: Settings, server: string
       "certificate the certificate the key",
       "the CA",
     ],
+    ["a plugin for credentials", { kubeconfig: [withPlugin] }, "https://plugin:6443", "token plugin-token", "the CA"],
     [
       "another server",
       { kubeconfig: [second], server: "https://x/prefix/" },

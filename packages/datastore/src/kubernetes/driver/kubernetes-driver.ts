@@ -13,7 +13,7 @@ import { openKubeClient } from "../client/open-client.ts";
 import type { KubernetesDatastoreConfig } from "../kubernetes-config.ts";
 import { DEFAULT_ALLOW_PROFILE } from "../profile.ts";
 import { joinRevisions, splitRevision } from "./composite-revision.ts";
-import { type Half, KubernetesWatch } from "./kubernetes-watch.ts";
+import { type Half, type HalfEnd, KubernetesWatch } from "./kubernetes-watch.ts";
 import { ListReader } from "./list-reader.ts";
 import { opOf, type RawPage } from "./list-source.ts";
 import { openWatch } from "./open-watch.ts";
@@ -21,12 +21,13 @@ import { Pacer } from "./pacer.ts";
 import { readObject } from "./read-object.ts";
 import { SkippedObjects } from "./skipped-objects.ts";
 import { Slots } from "./slots.ts";
+import { WatchLength } from "./watch-length.ts";
 import { isCalicoKind, pathOf, type Selection, selectionsOf, type Source, sourcesOf } from "./source.ts";
 
 const DEFAULT_WATCH_IDLE_MS = 90_000;
 
 /** One object's metadata is the least that a list can be asked for. */
-const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json";
 
 /** What the driver is made of; `KubernetesDriver.open` makes it from settings. */
 export interface KubernetesDriverParts {
@@ -54,6 +55,7 @@ export class KubernetesDriver implements DatastoreDriver {
   readonly #random: () => number;
   readonly #conversion: ConversionOptions;
   readonly #watchIdleMs: number;
+  readonly #watchLength: WatchLength;
   readonly #discovery: Discovery;
   readonly #reader: ListReader;
   readonly #slots: Slots;
@@ -72,11 +74,11 @@ export class KubernetesDriver implements DatastoreDriver {
     this.#random = context.random ?? Math.random;
     this.#conversion = { usePodCIDR: this.usePodCIDR, ...(interfacePrefix !== undefined && { interfacePrefix }) };
     this.#watchIdleMs = config.watchIdleTimeoutMs ?? DEFAULT_WATCH_IDLE_MS;
+    this.#watchLength = new WatchLength(this.#watchIdleMs, this.#random);
     this.#discovery = new Discovery(client, this.#closed.signal, config.apiGroup);
     this.#reader = new ListReader({
       client,
       discovery: this.#discovery,
-      random: this.#random,
       logger: context.logger,
       mayStream: listMode === "auto",
     });
@@ -121,7 +123,8 @@ export class KubernetesDriver implements DatastoreDriver {
       const parts = splitRevision(revision, selections.length);
       for (const [i, selection] of selections.entries()) {
         const part = parts[i] ?? "";
-        const options = { signal, idleMs: this.#watchIdleMs, random: this.#random };
+        const seconds = this.#watchLength.secondsOf(pathOf(selection.source));
+        const options = { signal, idleMs: this.#watchIdleMs, seconds };
         const lines = await openWatch(this.#client, { selection, revision: part, ...options });
         halves.push({ selection, lines, revision: part });
       }
@@ -136,8 +139,7 @@ export class KubernetesDriver implements DatastoreDriver {
       conversion: this.#conversion,
       skipped: this.#skipped,
       name,
-      onIdle: (op) =>
-        this.#logger?.warn("A watch was silent and is replaced", { watch: op, idleMs: this.#watchIdleMs }),
+      onEnd: (end) => this.#watchEnded(end),
     });
   }
 
@@ -192,6 +194,13 @@ export class KubernetesDriver implements DatastoreDriver {
       else if (read.type === "unreadable") this.#skipped.add(source.plural, source.kind, read.message);
     }
     return items;
+  }
+
+  #watchEnded({ selection, hasHeardBookmark, isProper, isIdle }: HalfEnd): void {
+    this.#watchLength.ended(pathOf(selection.source), hasHeardBookmark, isProper);
+    if (!isIdle) return;
+    const watch = opOf("Watch", selection);
+    this.#logger?.warn("A watch was silent and is replaced", { watch, idleMs: this.#watchIdleMs });
   }
 
   #pacerOf(kind: DatastoreKind): Pacer {

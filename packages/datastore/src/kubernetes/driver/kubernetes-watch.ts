@@ -22,8 +22,18 @@ export interface KubernetesWatchOptions {
   readonly skipped: SkippedObjects;
   /** Only this item. */
   readonly name: string | undefined;
-  /** A watch was silent for too long. */
-  readonly onIdle: (op: string) => void;
+  /** A watch of the halves is over, but not because its reader closed it. `isProper`: the server has ended it. */
+  readonly onEnd: (end: HalfEnd) => void;
+}
+
+/** How the watch of one half went. */
+export interface HalfEnd {
+  readonly selection: Selection;
+  readonly hasHeardBookmark: boolean;
+  /** The server ended it, or it was well when the other half ended. */
+  readonly isProper: boolean;
+  /** It was silent for too long. */
+  readonly isIdle: boolean;
 }
 
 /**
@@ -33,13 +43,15 @@ export interface KubernetesWatchOptions {
  *                               ├─> read, convert ─> events, each with the place of both: "12/345"
  *     serviceaccounts ── lines ─┘
  *
- * It ends when one of them ends: whoever reads goes on from the last revision, in which each has its own part.
+ * It ends when one of them ends, and it ends without an error when the connection was cut: whoever reads goes on from
+ * the last revision, in which each has its own part.
  *
  * Invariant: `#revisions` is where the events that were given out have come to, one entry a half.
  */
 export class KubernetesWatch implements WatchStream {
   readonly #options: KubernetesWatchOptions;
   readonly #revisions: string[];
+  readonly #bookmarked = new Set<number>();
   #isClosed = false;
 
   constructor(options: KubernetesWatchOptions) {
@@ -71,14 +83,19 @@ export class KubernetesWatch implements WatchStream {
     for (const { lines } of this.#options.halves) lines.close();
   }
 
-  #ended({ lines, selection }: Half): readonly WatchEvent[] | undefined {
-    const { end } = lines;
-    const isFirst = !this.#isClosed;
+  #ended({ lines: { end } }: Half): readonly WatchEvent[] | undefined {
+    if (this.#isClosed) return undefined;
+    for (const [i, half] of this.#options.halves.entries()) {
+      const own = half.lines.end;
+      this.#options.onEnd({
+        selection: half.selection,
+        hasHeardBookmark: this.#bookmarked.has(i),
+        isProper: own === undefined || own === "ended",
+        isIdle: own === "idle",
+      });
+    }
     this.close();
-    if (!isFirst || end === undefined || end === "ended") return undefined;
-    if (end !== "idle") return [{ type: "error", error: end }];
-    this.#options.onIdle(opOf("Watch", selection));
-    return undefined;
+    return typeof end === "object" ? [{ type: "error", error: end }] : undefined;
   }
 
   #read(half: number, piece: Buffer): readonly WatchEvent[] {
@@ -102,6 +119,7 @@ export class KubernetesWatch implements WatchStream {
       case "error":
         return event;
       case "bookmark":
+        this.#bookmarked.add(half);
         return { type: "bookmark", revision: this.#moveTo(half, event.revision) };
       default: {
         const { conversion, skipped, name } = this.#options;

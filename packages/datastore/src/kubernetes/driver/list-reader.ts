@@ -13,8 +13,6 @@ export interface ListReadRequest extends Omit<SourceListRequest, "isPaged"> {
 export interface ListReaderOptions {
   readonly client: KubeClient;
   readonly discovery: Discovery;
-  /** Numbers in [0, 1). */
-  readonly random: () => number;
   readonly logger: DatastoreLogger | undefined;
   /** False: never as streams. */
   readonly mayStream: boolean;
@@ -68,11 +66,11 @@ export class ListReader {
   }
 
   async *#stream(request: Omit<SourceListRequest, "isPaged">, path: string): AsyncGenerator<RawPage, void, undefined> {
-    const { client, random, logger } = this.#options;
+    const { client, logger } = this.#options;
     let pages = 0;
     if (await this.#canStream(path, request.signal)) {
       try {
-        for await (const page of streamSource(client, request, random)) {
+        for await (const page of streamSource(client, request)) {
           pages++;
           yield page;
         }

@@ -6,6 +6,8 @@ import { rawEvents } from "./raw-events.ts";
 
 /** Silence in the middle of a list. The server looks at its clock for about 3 s before the first event. */
 const IDLE_MS = 30_000;
+/** A list of any size is over by then. */
+const MAX_SECONDS = 600;
 
 /**
  * The server has no streams of lists, or this one did not come to its end: the list must be read in pages. What was
@@ -31,10 +33,10 @@ export class NoListStream extends Error {
 export async function* streamSource(
   client: KubeClient,
   { selection, revision, signal }: Omit<SourceListRequest, "isPaged">,
-  random: () => number,
 ): AsyncGenerator<RawPage, void, undefined> {
   const op = opOf("List", selection);
-  const opened = openWatch(client, { selection, revision, signal, idleMs: IDLE_MS, random, withInitialEvents: true });
+  const options = { idleMs: IDLE_MS, seconds: MAX_SECONDS, withInitialEvents: true };
+  const opened = openWatch(client, { selection, revision, signal, ...options });
   const lines = await opened.catch((error: unknown) => {
     const isRefused = error instanceof DatastoreError && error.code === "DATASTORE_INVALID";
     throw isRefused ? new NoListStream(error.message, true, error) : error;

@@ -18,8 +18,8 @@ export interface WatchLinesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Why a stream of lines is over. */
-export type WatchEnd = "ended" | "idle" | DatastoreError;
+/** Why a stream of lines is over: the server ended it, the connection did, nothing came for too long, or an error. */
+export type WatchEnd = "ended" | "cut" | "idle" | DatastoreError;
 
 /**
  * The body of a watch as pieces of whole lines. A connection may be half open, so that neither side ever hears of its
@@ -51,10 +51,9 @@ export class WatchLines {
     });
     signal.addEventListener("abort", this.close, { once: true });
     answer.on("data", (chunk: Buffer) => this.#take(chunk));
-    answer.on("end", () => this.#finish("ended"));
-    // A cut connection: the watch goes on from where it was, like one that the server has ended.
-    answer.on("error", () => this.#finish("ended"));
-    answer.on("close", () => this.#finish("ended"));
+    answer.on("end", () => this.#finish(answer.complete ? "ended" : "cut"));
+    answer.on("error", () => this.#finish("cut"));
+    answer.on("close", () => this.#finish("cut"));
     if (signal.aborted) this.close();
   }
 
@@ -94,7 +93,7 @@ export class WatchLines {
   readonly close = (): void => {
     this.#ready = [];
     this.#readyBytes = 0;
-    this.#finish("ended");
+    this.#finish("cut");
   };
 
   #take(chunk: Buffer): void {

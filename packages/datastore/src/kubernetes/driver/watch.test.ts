@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DatastoreDriver, WatchStream } from "../../driver/driver.ts";
 import { asked, codeOf, driverFixture, follow, listAll, tier, TIERS, until } from "../testing/driver-fixture.ts";
-import { status } from "../testing/fake-api-server.ts";
+import { type FakeApiServer, status } from "../testing/fake-api-server.ts";
 import type { StoredObject } from "../testing/fake-objects.ts";
 
 const { signal } = new AbortController();
@@ -11,14 +11,35 @@ function watchTiers(driver: DatastoreDriver, revision: string): Promise<WatchStr
   return driver.watch({ kind: "Tier", revision, signal });
 }
 
-test("watch() asks for bookmarks and for an end in 5 to 10 minutes", async (t) => {
+/** How long the server was asked to keep its watches of the tiers, in seconds, oldest first. */
+function lengths(server: FakeApiServer): (string | null)[] {
+  const watches = server.requests.filter(({ path, query }) => path === TIERS && query.has("watch"));
+  return watches.map(({ query }) => query.get("timeoutSeconds"));
+}
+
+test("watch() is short until bookmarks are known to come, and after every end that was not proper", async (t) => {
   const { server, driver } = await driverFixture(t);
-  const stream = await watchTiers(driver, "1");
+  const next = async (end: () => void): Promise<void> => {
+    const seen = follow(await watchTiers(driver, String(server.objects.revision)));
+    await until("the server has it", () => server.watchesOf(TIERS) === 1);
+    end();
+    await until("it is over", () => seen.at(-1) === "end" && server.watchesOf(TIERS) === 0);
+  };
+  const endQuiet = (): void => server.endWatches(TIERS);
+  const endBookmarked = (): void => {
+    server.bookmark(TIERS);
+    server.endWatches(TIERS);
+  };
+  await next(endQuiet);
+  await next(endBookmarked);
+  await next(endBookmarked);
+  await next(endQuiet);
+  await next(endBookmarked);
+  await next(() => server.resetConnections());
+  await next(endQuiet);
+  assert.deepEqual(lengths(server), ["72", "72", "300", "300", "72", "300", "72"]);
   const { query } = server.requests.findLast(({ path }) => path === TIERS) ?? { query: new URLSearchParams() };
   assert.equal(query.get("allowWatchBookmarks"), "true");
-  assert.equal(query.get("timeoutSeconds"), "300");
-  assert.equal(query.get("resourceVersion"), "1");
-  stream.close();
 });
 
 test("a watch that a dead connection has left silent ends, and another one goes on where it was", async (t) => {
