@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
 import { calcBench } from "./calc.ts";
+import { datastoreBench } from "./datastore.ts";
 import { fanoutBench } from "./fanout.ts";
 import type { Bench } from "./row.ts";
 
-const BENCHES: readonly Bench[] = [fanoutBench, calcBench];
+const BENCHES: readonly Bench[] = [fanoutBench, calcBench, datastoreBench];
 
 const HELP = `Usage: npm run bench -- NAME [--quick]
 
