@@ -33,7 +33,7 @@ export interface Probe {
   readonly protocol: ProbeProtocol | "ICMP";
   /** Of no meaning to ICMP. */
   readonly port: number;
-  /** Default: any. */
+  /** Default: of UDP one that was not used for long (see {@link UDP_PORTS}), of TCP any. */
   readonly sourcePort?: number;
   /** Of UDP and ICMP: more than a link carries at once comes in fragments. Default and least: 13. */
   readonly payloadBytes?: number;
@@ -79,6 +79,11 @@ const PAYLOAD = Buffer.from("bulrush-probe");
 const RESEND_MS = [0, 120, 400, 1000, 2000];
 const MAX_IN_FLIGHT = 400;
 const BACKLOG = 1024;
+/**
+ * UDP probes take these ports in turn. The kernel's choice would be a port of some seconds ago now and then, whose flow
+ * conntrack still knows as established: a policy's change does not end those, and must not.
+ */
+const UDP_PORTS = { first: 10_000, last: 60_000 };
 
 /**
  * Holds the listening sockets of every pod, and tries connections between them. All sockets belong to this one process:
@@ -91,6 +96,7 @@ export class Prober {
   readonly #options: Required<ProberOptions>;
   #nextTag = 1;
   #nextSctpPort = 20_000;
+  #nextUdpPort = UDP_PORTS.first;
 
   constructor(options: ProberOptions = {}) {
     this.#options = { patienceMs: 4000, silenceMs: 250, ...options };
@@ -162,9 +168,20 @@ export class Prober {
 
   #start(probe: Probe, index: number): Attempt {
     const startedMs = performance.now();
-    const fd = probe.from.run(() => openProbeSocket(probe));
+    const fd = probe.from.run(() => openProbeSocket(this.#withOwnPort(probe)));
     const payload = Buffer.alloc(Math.max(PAYLOAD.length, probe.payloadBytes ?? 0), PAYLOAD);
     return { probe, index, fd, startedMs, tag: this.#nextTag++, payload, sends: 0, nextSendMs: startedMs, errno: 0 };
+  }
+
+  #withOwnPort(probe: Probe): Probe {
+    if (probe.protocol !== "UDP" || probe.sourcePort !== undefined) return probe;
+    const served = this.#listeners.get(probe.from) ?? [];
+    let sourcePort: number;
+    do {
+      sourcePort = this.#nextUdpPort;
+      this.#nextUdpPort = sourcePort === UDP_PORTS.last ? UDP_PORTS.first : sourcePort + 1;
+    } while (served.some(({ kind, ports }) => kind === "udp" && ports.has(sourcePort)));
+    return { ...probe, sourcePort };
   }
 
   /** One turn: serve what came in, send what is due, read the answers. */

@@ -82,7 +82,7 @@ export class LabSession {
     const deadlineMs = performance.now() + timeoutMs;
     if (this.#follower === undefined) throw new Error("The session was not started");
     const sequence = await this.#follower.reaches(updates, timeoutMs).catch((error: Error) => {
-      throw new Error(`${error.message}\n${this.cluster.logs()}`);
+      throw new Error(`${this.cluster.logs()}\n${error.message}`);
     });
     for (;;) {
       const clients = await fetchClients();
@@ -93,7 +93,7 @@ export class LabSession {
       if (behind.length === 0) return;
       if (performance.now() > deadlineMs) {
         const names = behind.map(({ name }) => name).join(", ");
-        throw new Error(`Not in the kernel after ${timeoutMs} ms on: ${names}\n${this.cluster.logs()}`);
+        throw new Error(`${this.cluster.logs()}\nNot in the kernel after ${timeoutMs} ms on: ${names}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 4));
     }

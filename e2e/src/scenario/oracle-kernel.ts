@@ -85,7 +85,7 @@ async function runOracleCases(cases: readonly OracleCase[], options: ScenarioOpt
         options.progress(`${totals.cases} of ${cases.length} cases, ${totals.cells} cells, ${failures.length} wrong`);
       if (failures.length > 0)
         throw new Error(
-          `Packets disagree with the oracle:\n${failures.slice(0, 20).join("\n")}\n${session.cluster.logs()}`,
+          `${session.cluster.logs()}\nPackets disagree with the oracle:\n${failures.slice(0, 20).join("\n")}`,
         );
     }
   } finally {

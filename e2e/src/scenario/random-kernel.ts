@@ -152,7 +152,7 @@ async function runRandomKernel({ progress, quick, seed }: ScenarioOptions): Prom
         progress(`seed ${next} (${run.totals.flows} flows so far)`);
         await run.runSeed(next);
         const failures = guardFailures(traffic.report());
-        if (failures.length > 0) throw new Error(`seed ${next}: ${failures.join("\n")}\n${session.cluster.logs()}`);
+        if (failures.length > 0) throw new Error(`${session.cluster.logs()}\nseed ${next}: ${failures.join("\n")}`);
       }
     } finally {
       await traffic.stop();

@@ -65,7 +65,7 @@ export const semanticsKernel: Scenario = {
         await session.refresh();
         const wrong = await wrongFlows(session, one);
         if (wrong.length > 0)
-          throw new Error(`${one.name} (${one.title}):\n${wrong.join("\n")}\n${session.cluster.logs()}`);
+          throw new Error(`${session.cluster.logs()}\n${one.name} (${one.title}):\n${wrong.join("\n")}`);
         flows += one.flows.length;
       }
       progress(`${cases.length} cases, ${flows} flows, all as written`);

@@ -21,7 +21,7 @@ export const typhaKill: Scenario = {
         await until(() => traffic.report().every(({ sent }) => sent > 30));
         for (const host of HOSTS)
           if (!session.cluster.agent(host).isRunning)
-            throw new Error(`The agent on ${host} ended with Typha\n${session.cluster.logs()}`);
+            throw new Error(`${session.cluster.logs()}\nThe agent on ${host} ended with Typha`);
         session.cluster.startTypha();
         await session.refresh();
         const found = checkTraffic(traffic.report(), "While Typha was away and came back", MAX_GAP_MS);
