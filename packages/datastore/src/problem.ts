@@ -24,6 +24,8 @@ export interface Problem {
   readonly field?: string;
   /** What was done about it: "kept the last good contents", "ignored". */
   readonly effect?: string;
+  /** Since when it is so, clock milliseconds, where somebody has watched it. */
+  readonly sinceMs?: number;
 }
 
 /** One line: `policies/web.yaml:12 (document 2): NetworkPolicy shop/web: spec.order: ...`. */

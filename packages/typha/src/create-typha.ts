@@ -9,6 +9,8 @@ import type { StatusView } from "./admin/views.ts";
 import { RANDOM_PORT, syncPort, syncServerSettings, syncTlsSettings } from "./config/load-typha-config.ts";
 import type { TyphaConfig } from "./config/typha-config.ts";
 import { DatastoreStart } from "./datastore-start.ts";
+import { registerKindMetrics } from "./pipeline/kind-metrics.ts";
+import { timeText } from "./pipeline/kind-words.ts";
 import { datastoreSyncer, Pipeline } from "./pipeline/pipeline.ts";
 import { createPipelineMetrics, type PipelineMetrics } from "./pipeline/pipeline-metrics.ts";
 import { SYNCER_TABLE } from "./pipeline/syncer-table.ts";
@@ -112,6 +114,7 @@ class WiredTypha implements Typha {
     this.#serverMetrics = createServerMetrics(metrics);
     const types = SYNCER_TYPES.filter((type) => SYNCER_TABLE[type].served);
     this.#pipelines = types.map((type) => this.#createPipeline(type));
+    registerKindMetrics(metrics, this.#pipelines);
     this.#server = new SyncServer({
       settings: this.#settings,
       streams: this.#pipelines.map(({ stream }) => stream),
@@ -299,7 +302,12 @@ class WiredTypha implements Typha {
         streaming: this.#server.sessions().length,
         limit: this.#settings.maxConnections,
       },
-      problems: problems.map(formatProblem),
+      problems: problems.map(problemLine),
     };
   }
+}
+
+function problemLine(problem: Problem): string {
+  const { sinceMs } = problem;
+  return `${formatProblem(problem)}${sinceMs === undefined ? "" : ` (since ${timeText(sinceMs)})`}`;
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "@bulrush/base";
 import type { Item, ItemKey } from "../driver/driver.ts";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import type { Problem } from "../problem.ts";
@@ -9,16 +10,35 @@ const MAX_ITEMS = 1000;
 
 interface Entry {
   readonly problems: readonly Problem[];
+  /** One of the problems is an error. */
+  readonly isError: boolean;
+  readonly sinceMs: number;
   generation: number;
 }
 
-/** What could not be read of the items of one kind, for as long as it is so. Bounded. */
+/** The stored things of one kind that cannot be used as they are written. */
+export interface UnusableItems {
+  /** At least 1, and at most as many as are remembered (1,000). */
+  readonly items: number;
+  /** Since when the oldest of them is so, clock milliseconds. */
+  readonly sinceMs: number;
+  /** What is wrong with the oldest. */
+  readonly oldest: Problem;
+}
+
+/**
+ * What could not be read of the items of one kind, for as long as it is so. Bounded.
+ *
+ * Invariant: `#byItem` is in the order in which the items went wrong; one whose warnings become an error goes to the end.
+ */
 export class ItemProblems {
   readonly #byItem = new Map<string, Entry>();
+  readonly #clock: Clock;
   readonly #onChange: () => void;
   #generation = 0;
 
-  constructor(onChange: () => void) {
+  constructor(clock: Clock, onChange: () => void) {
+    this.#clock = clock;
     this.#onChange = onChange;
   }
 
@@ -52,7 +72,11 @@ export class ItemProblems {
       known.generation = this.#generation;
       if (JSON.stringify(known.problems) === JSON.stringify(problems)) return [];
     } else if (this.#byItem.size >= MAX_ITEMS) return problems;
-    this.#byItem.set(id, { problems, generation: this.#generation });
+    const isError = problems.some(({ severity }) => severity === "error");
+    const isAsBad = known?.isError === isError;
+    if (!isAsBad) this.#byItem.delete(id);
+    const sinceMs = isAsBad ? known.sinceMs : this.#clock.nowMs();
+    this.#byItem.set(id, { problems, isError, sinceMs, generation: this.#generation });
     this.#onChange();
     return problems;
   }
@@ -71,6 +95,23 @@ export class ItemProblems {
   }
 
   list(): Problem[] {
-    return [...this.#byItem.values()].flatMap((entry) => entry.problems);
+    return [...this.#byItem.values()].flatMap(({ problems, sinceMs }) =>
+      problems.map((problem) => ({ ...problem, sinceMs })),
+    );
+  }
+
+  /** Undefined when every item can be used. Warnings do not count. */
+  unusable(): UnusableItems | undefined {
+    let oldest: Entry | undefined;
+    let items = 0;
+    for (const entry of this.#byItem.values()) {
+      if (!entry.isError) continue;
+      items++;
+      oldest ??= entry;
+    }
+    const problem = oldest?.problems.find(({ severity }) => severity === "error");
+    return oldest === undefined || problem === undefined
+      ? undefined
+      : { items, sinceMs: oldest.sinceMs, oldest: problem };
   }
 }

@@ -2,9 +2,11 @@ import { assert, BoundedQueue, type Clock } from "@bulrush/base";
 import type { SyncerCallbacks, SyncerType, SyncStatus } from "@bulrush/model";
 import type { DatastoreDriver } from "../driver/driver.ts";
 import type { DatastoreKind } from "../driver/kind.ts";
+import type { DatastoreErrorCode } from "../errors.ts";
 import type { DatastoreLogger } from "../logger.ts";
 import type { Problem } from "../problem.ts";
 import { Aggregator } from "./aggregator.ts";
+import type { UnusableItems } from "./item-problems.ts";
 import { type Result, RESULTS_QUEUE_CAPACITY } from "./result.ts";
 import { kindsOf } from "./table.ts";
 import { DEFAULT_CONNECTION_TIMEOUT_MS } from "./timing.ts";
@@ -29,8 +31,12 @@ export interface KindReport {
   readonly status: SyncStatus;
   /** Why it is not in sync, or what is amiss though it is ("the API is missing"); absent when all is well. */
   readonly reason?: string;
-  /** Since when the reason holds, clock milliseconds. */
+  /** Of the error behind the reason; absent without a reason, and before the first list has ended. */
+  readonly code?: DatastoreErrorCode;
+  /** Since when the kind has not been in order, clock milliseconds; absent without a reason. */
   readonly sinceMs?: number;
+  /** The stored things that cannot be used as they are written; absent when there is none. They hold nothing else up. */
+  readonly unusable?: UnusableItems;
   /** Time since the server last answered (list, event, bookmark, probe); undefined before the first answer. */
   readonly upstreamAgeMs: number | undefined;
   /** Keys sent and alive. */
@@ -119,13 +125,16 @@ class WatcherSyncer implements Syncer {
 
   report(): readonly KindReport[] {
     return this.#caches.map((cache): KindReport => {
-      const { reason } = cache;
+      const { trouble } = cache;
+      const unusable = cache.unusable();
       return {
         kind: cache.kind,
         status: cache.status,
         upstreamAgeMs: cache.upstreamAgeMs(),
         keys: cache.keys,
-        ...(reason !== undefined && { reason: reason.text, sinceMs: reason.sinceMs }),
+        ...(trouble !== undefined && { reason: trouble.text, sinceMs: trouble.sinceMs }),
+        ...(trouble?.code !== undefined && { code: trouble.code }),
+        ...(unusable !== undefined && { unusable }),
       };
     });
   }

@@ -2,12 +2,12 @@ import { type BoundedQueue, type Clock, messageOf, sleep } from "@bulrush/base";
 import type { SyncStatus, Update } from "@bulrush/model";
 import type { DatastoreDriver, Item, ItemKey, WatchEvent, WatchStream } from "../driver/driver.ts";
 import type { DatastoreKind } from "../driver/kind.ts";
-import { datastoreCodeOf } from "../errors.ts";
+import { datastoreCodeOf, type DatastoreErrorCode } from "../errors.ts";
 import type { DatastoreLogger } from "../logger.ts";
 import { formatProblem, type Problem } from "../problem.ts";
 import { processSafely, type ProcessorInput, type UpdateProcessor } from "../process/processor.ts";
 import { Freshness } from "./freshness.ts";
-import { ItemProblems } from "./item-problems.ts";
+import { ItemProblems, type UnusableItems } from "./item-problems.ts";
 import { KnownKeys } from "./known-keys.ts";
 import type { Result } from "./result.ts";
 import {
@@ -35,6 +35,15 @@ export interface WatcherCacheOptions {
 
 /** Where "from the beginning" is. */
 const START = "0";
+
+/** Why a kind is not in sync, or what is amiss though it is. */
+export interface KindTrouble {
+  readonly text: string;
+  /** Of the last error; undefined before the first list has ended. */
+  readonly code: DatastoreErrorCode | undefined;
+  /** Since when the kind has not been in order, clock milliseconds: the words may have changed in the meantime. */
+  readonly sinceMs: number;
+}
 
 /**
  * Follows one kind: list, then watch from the list's revision, then what each error asks for.
@@ -68,18 +77,17 @@ export class WatcherCache {
   #errorsAtRevision = 0;
   /** How the last turn ended, where that keeps the kind in sync through the next list. */
   #quiet: "api-missing" | "polling" | undefined;
-  #reason: string | undefined = "Not listed yet";
-  #reasonSinceMs: number;
+  #trouble: KindTrouble | undefined;
 
   constructor(options: WatcherCacheOptions) {
     this.kind = options.kind;
     this.#options = options;
     this.#clock = options.clock;
-    this.#problems = new ItemProblems(options.onProblems);
+    this.#problems = new ItemProblems(options.clock, options.onProblems);
     this.#freshness = new Freshness(options.clock, options.driver, options.kind);
     this.#blockedUntilMs = this.#clock.monotonicMs();
     this.#lastConnectionMs = this.#clock.monotonicMs();
-    this.#reasonSinceMs = this.#clock.nowMs();
+    this.#trouble = { text: "Not listed yet", code: undefined, sinceMs: this.#clock.nowMs() };
   }
 
   get status(): SyncStatus {
@@ -90,9 +98,9 @@ export class WatcherCache {
     return this.#known.size;
   }
 
-  /** Why the kind is not in sync, or what is amiss though it is. */
-  get reason(): { readonly text: string; readonly sinceMs: number } | undefined {
-    return this.#reason === undefined ? undefined : { text: this.#reason, sinceMs: this.#reasonSinceMs };
+  /** Undefined when all is well. */
+  get trouble(): KindTrouble | undefined {
+    return this.#trouble;
   }
 
   upstreamAgeMs(): number | undefined {
@@ -101,6 +109,10 @@ export class WatcherCache {
 
   problems(): readonly Problem[] {
     return this.#problems.list();
+  }
+
+  unusable(): UnusableItems | undefined {
+    return this.#problems.unusable();
   }
 
   /** Runs until `stop`; call once. The last result is "end". */
@@ -166,7 +178,7 @@ export class WatcherCache {
     if (!hasRevision && items > 0) {
       // Nothing could be missed only by luck: there is no place to watch from.
       this.#quiet = undefined;
-      this.#retryList("The list had no revision");
+      this.#retryList("The list had no revision", "DATASTORE_MALFORMED");
       return false;
     }
     await this.#finishResync(revision);
@@ -178,7 +190,7 @@ export class WatcherCache {
     this.#revision = revision;
     this.#errorsAtRevision = 0;
     this.#needsList = false;
-    this.#setReason(undefined);
+    this.#inOrder();
     return true;
   }
 
@@ -206,7 +218,7 @@ export class WatcherCache {
         await this.#finishResync(this.#revision);
         this.#quiet = "api-missing";
         this.#revision = START;
-        this.#setReason(`The server does not know this kind: ${messageOf(error)}`);
+        this.#amiss(`The server does not know this kind: ${messageOf(error)}`, code);
         this.#blockFor(MISSING_API_RETRY_MS);
         return;
       case "DATASTORE_EXPIRED":
@@ -219,19 +231,20 @@ export class WatcherCache {
         this.#checkConnection();
     }
     this.#quiet = undefined;
-    this.#retryList(`List failed: ${messageOf(error)}`);
+    this.#retryList(`List failed: ${messageOf(error)}`, code);
   }
 
-  #retryList(reason: string): void {
-    this.#setReason(reason);
+  #retryList(reason: string, code: DatastoreErrorCode): void {
+    this.#amiss(reason, code);
     this.#blockFor(LIST_RETRY_INTERVAL_MS);
   }
 
   /** The kind cannot be watched: full lists take the place of events. */
-  #poll(reason?: string): void {
+  #poll(missing?: string): void {
     this.#quiet = "polling";
     this.#needsList = true;
-    this.#setReason(reason);
+    if (missing === undefined) this.#inOrder();
+    else this.#amiss(missing, "DATASTORE_NOT_FOUND");
     this.#blockFor(WATCH_POLL_INTERVAL_MS);
   }
 
@@ -245,7 +258,7 @@ export class WatcherCache {
         stream.close();
         return undefined;
       }
-      this.#setReason(undefined);
+      this.#inOrder();
       return stream;
     } catch (error) {
       if (!signal.aborted) this.#watchRefused(error);
@@ -254,7 +267,8 @@ export class WatcherCache {
   }
 
   #watchRefused(error: unknown): void {
-    switch (datastoreCodeOf(error)) {
+    const code = datastoreCodeOf(error);
+    switch (code) {
       case "DATASTORE_EXPIRED":
       case "DATASTORE_REVISION_TOO_LARGE":
         this.#revision = START;
@@ -273,7 +287,7 @@ export class WatcherCache {
           this.#needsList = true;
         }
     }
-    this.#setReason(`Watch failed: ${messageOf(error)}`);
+    this.#amiss(`Watch failed: ${messageOf(error)}`, code);
   }
 
   async #follow(stream: WatchStream): Promise<void> {
@@ -306,7 +320,7 @@ export class WatcherCache {
       case "deleted":
         if (event.item === undefined) {
           this.#revision = START;
-          this.#setReason("The server did not say what was deleted");
+          this.#amiss("The server did not say what was deleted", "DATASTORE_MALFORMED");
           return false;
         }
         this.#process(event.item, undefined, event.revision, updates);
@@ -322,15 +336,16 @@ export class WatcherCache {
   }
 
   #streamFailed(error: unknown): void {
-    this.#setReason(`Watch failed: ${messageOf(error)}`);
-    if (datastoreCodeOf(error) === "DATASTORE_EXPIRED") this.#revision = START;
+    const code = datastoreCodeOf(error);
+    this.#amiss(`Watch failed: ${messageOf(error)}`, code);
+    if (code === "DATASTORE_EXPIRED") this.#revision = START;
     else if (++this.#errorsAtRevision >= MAX_ERRORS_PER_REVISION) this.#revision = START;
   }
 
   #moveTo(revision: string): void {
     this.#revision = revision;
     this.#errorsAtRevision = 0;
-    this.#setReason(undefined);
+    this.#inOrder();
   }
 
   async #processAll(items: readonly Item[]): Promise<void> {
@@ -396,12 +411,23 @@ export class WatcherCache {
     this.#blockedUntilMs = this.#clock.monotonicMs() + delayMs;
   }
 
-  #setReason(text: string | undefined): void {
-    if (text === this.#reason) return;
-    if (text !== undefined)
-      this.#options.logger?.warn("Datastore kind is not in order", { kind: this.kind, reason: text });
-    this.#reason = text;
-    this.#reasonSinceMs = this.#clock.nowMs();
+  #amiss(text: string, code: DatastoreErrorCode): void {
+    const known = this.#trouble;
+    if (known?.text === text && known.code === code) return;
+    const sinceMs = known?.sinceMs ?? this.#clock.nowMs();
+    this.#trouble = { text, code, sinceMs };
+    const since = new Date(sinceMs).toISOString();
+    this.#options.logger?.warn("Datastore kind is not in order", { kind: this.kind, reason: text, code, since });
+  }
+
+  #inOrder(): void {
+    const known = this.#trouble;
+    if (known === undefined) return;
+    this.#trouble = undefined;
+    // The first list of all is no news.
+    if (known.code === undefined) return;
+    const since = new Date(known.sinceMs).toISOString();
+    this.#options.logger?.info("Datastore kind is in order again", { kind: this.kind, reason: known.text, since });
   }
 
   async #setStatus(status: SyncStatus): Promise<void> {

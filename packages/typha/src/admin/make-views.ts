@@ -61,10 +61,13 @@ function cacheView(pipeline: Pipeline): CacheView {
     skipped: counters.skipped,
     snapshotsGenerated: counters.snapshotsGenerated,
     snapshotsReused: counters.snapshotsReused,
-    kinds: pipeline.kinds().map(({ kind, status, reason, upstreamAgeMs, keys }) => ({
+    kinds: pipeline.kinds().map(({ kind, status, reason, code, sinceMs, unusable, upstreamAgeMs, keys }) => ({
       kind,
       status,
       reason: reason ?? null,
+      code: code ?? null,
+      since: sinceMs === undefined ? null : new Date(sinceMs).toISOString(),
+      unusable: unusable?.items ?? 0,
       upstreamAgeMs: upstreamAgeMs === undefined ? null : Math.round(upstreamAgeMs),
       keys,
     })),

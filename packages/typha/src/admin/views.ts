@@ -59,7 +59,12 @@ export interface CacheView {
 export interface KindView {
   readonly kind: string;
   readonly status: SyncStatus;
+  /** Why the kind is not in order, the code of its last error, and since when; null while it is. */
   readonly reason: string | null;
+  readonly code: string | null;
+  readonly since: string | null;
+  /** Stored objects that cannot be used as they are written. */
+  readonly unusable: number;
   readonly upstreamAgeMs: number | null;
   readonly keys: number;
 }

@@ -7,6 +7,7 @@ import { SnapshotCache } from "../cache/snapshot-cache.ts";
 import type { ServedStream } from "../server/sync-server.ts";
 import { CacheFeeder } from "./cache-feeder.ts";
 import { createFrameEncoder } from "./frame-encoder.ts";
+import { kindWords } from "./kind-words.ts";
 import type { CacheMetrics } from "./pipeline-metrics.ts";
 
 export interface PipelineOptions {
@@ -136,8 +137,8 @@ export class Pipeline {
   /** For readiness: in sync, or why not. */
   readiness(): { readonly ready: boolean; readonly detail: string } {
     const { status, cache } = this;
-    const amiss = this.kinds().flatMap(({ kind, reason }) => (reason === undefined ? [] : [`${kind}: ${reason}`]));
-    const because = amiss.length === 0 ? "" : ` (${amiss.slice(0, 4).join("; ")}${amiss.length > 4 ? "; ..." : ""})`;
+    const words = kindWords(this.kinds());
+    const because = words === "" ? "" : ` (${words})`;
     if (status === "in-sync") return { ready: true, detail: `in sync, ${cache.size} keys${because}` };
     if (this.#syncer === undefined) return { ready: false, detail: "waiting for the datastore" };
     const waiting = status === "wait-for-ready" ? "waiting for the datastore to be ready" : "reading the datastore";
