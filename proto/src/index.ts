@@ -54,6 +54,7 @@ export type {
   RuleProtocol,
   ServiceAccountMatch,
 } from "./dataplane/rule.ts";
+export { BucketDigests, bucketCountFor, bucketCountOf, bucketOf } from "./sync/bucket-digests.ts";
 export {
   decodeClientMessage,
   decodeMessage,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import type { KV, ServerMessage } from "@bulrush/proto";
+import { type KV, PROTOCOL_VERSION, type ServerMessage } from "@bulrush/proto";
 import type { SyncClientOptions } from "./options.ts";
 import { formatServerAddress } from "./server-address.ts";
 import {
@@ -41,7 +41,7 @@ test("a client says hello, takes the snapshot, the changes and the status in ord
   const hello = await peer.next("hello");
   assert.deepEqual(hello, {
     type: "hello",
-    version: 1,
+    version: PROTOCOL_VERSION,
     hostname: "node-a",
     syncer: "felix",
     info: "test/1",
@@ -168,7 +168,7 @@ const BREACHES: readonly (readonly [string, readonly ServerMessage[], RegExp])[]
     /reject during snapshot/,
   ],
   ["another syncer", [welcome({ syncer: "bgp" })], /serves bgp, not felix/],
-  ["a newer version", [welcome({ version: 2 })], /version 2 of the protocol/],
+  ["a newer version", [welcome({ version: 3 })], /version 3 of the protocol/],
   ["a resume that was not asked for", [welcome({ resume: "deltas" })], /resumes at 10/],
   ["a delta during the snapshot", [welcome(), deltaOf(10, 11)], /delta during snapshot/],
   ["a status during the snapshot", [welcome(), IN_SYNC], /status during snapshot/],

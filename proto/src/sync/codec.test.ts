@@ -21,6 +21,10 @@ function loose(fields: readonly unknown[]): Buffer {
   return plain(pack(fields));
 }
 
+function helloWith(digests: string): Buffer {
+  return loose([1, 2, "h", "felix", "", "c", null, digests]);
+}
+
 function zstd(body: Uint8Array, params: Record<number, number> = { [constants.ZSTD_c_checksumFlag]: 1 }): Buffer {
   return Buffer.concat([Buffer.from([1]), zstdCompressSync(body, { params })]);
 }
@@ -80,6 +84,11 @@ const BAD_FRAMES: readonly (readonly [string, Buffer, ProtoErrorCode, string?])[
   ["hello without client id", loose([1, 1, "h", "felix", ""]), "PROTO_BAD_FIELD", "hello.clientId"],
   ["resume as text", loose([1, 1, "h", "felix", "", "c", "e"]), "PROTO_BAD_FIELD", "hello.resume"],
   ["resume without sequence", loose([1, 1, "h", "felix", "", "c", ["e"]]), "PROTO_BAD_FIELD", "hello.resume.sequence"],
+  ["digests of three buckets", helloWith("A".repeat(64)), "PROTO_BAD_FIELD", "hello.digests"],
+  ["digests of no bucket", helloWith(""), "PROTO_BAD_FIELD", "hello.digests"],
+  ["digests of half a bucket", helloWith("A".repeat(11)), "PROTO_BAD_FIELD", "hello.digests"],
+  ["digests that are no base64", helloWith("-".repeat(22)), "PROTO_BAD_FIELD", "hello.digests"],
+  ["bucket 1024", loose([16, 2, "e", "felix", "buckets", 1, "k", "", [1024]]), "PROTO_BAD_FIELD", "welcome.buckets[0]"],
   ["unknown status", loose([20, 1, "fine"]), "PROTO_BAD_FIELD", "status.status"],
   ["reject code as number", loose([22, 1, "", 0, []]), "PROTO_BAD_FIELD", "reject.code"],
   ["peer as number", loose([22, "internal", "", 0, ["a:1", 2]]), "PROTO_BAD_FIELD", "reject.peers[1]"],
@@ -111,7 +120,7 @@ test("decodeMessage() refuses a compressed body whose checksum is wrong", () => 
 
 test("decodeMessage() stops a decompression at its bound", () => {
   const bomb = zstd(Buffer.alloc(64 * 1024 * 1024));
-  assert.ok(bomb.length < 16 * 1024);
+  assert.ok(bomb.length < 32 * 1024);
   const error = catchProto(() => decodeMessage(bomb, LIMITS));
   assert.equal(error.code, "PROTO_TOO_BIG");
   assert.equal(error.data["limit"], LIMITS.maxBodyBytes);
@@ -160,6 +169,7 @@ test("decodeClientMessage() takes the largest hello and refuses a frame over its
     info: "ü".repeat(512),
     clientId: "c".repeat(64),
     resume: { epoch: "e".repeat(64), sequence: Number.MAX_SAFE_INTEGER },
+    digests: Buffer.alloc(1024 * 16, 0xff).toString("base64"),
   };
   assert.deepEqual(decodeClientMessage(encodeMessage(hello)), hello);
   const big = Buffer.alloc(CLIENT_MESSAGE_LIMITS.maxFrameBytes + 1);

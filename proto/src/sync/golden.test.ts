@@ -22,7 +22,13 @@ const AT_MS = 1_700_000_000_000;
 const GOLDEN: Readonly<Record<string, Golden>> = {
   hello: ours({ ...hello, resume: { epoch: "e-1", sequence: 300 } } as SyncMessage),
   "hello-first": ours(hello as SyncMessage),
-  "newer-hello": theirs({ ...hello, version: 2, info: "agent/9" } as SyncMessage),
+  "hello-digests": ours({
+    ...hello,
+    version: 2,
+    resume: { epoch: "e-1", sequence: 300 },
+    digests: "AAECAwQFBgcICQoLDA0ODw==",
+  } as SyncMessage),
+  "newer-hello": theirs({ ...hello, version: 3, info: "agent/9" } as SyncMessage),
   "short-hello": theirs(hello as SyncMessage),
   pong: ours({ type: "pong", pingSentAtMs: AT_MS }),
   ack: ours({ type: "ack", sequence: 301 }),
@@ -36,6 +42,17 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     sequence: 300,
     connectionId: "k-1",
     serverName: "typha-1",
+  }),
+  "welcome-buckets": ours({
+    type: "welcome",
+    version: 2,
+    epoch: "e-2",
+    syncer: "felix",
+    resume: "buckets",
+    sequence: 301,
+    connectionId: "k-2",
+    serverName: "typha-2",
+    buckets: [3, 900],
   }),
   snapshot: ours({
     type: "snapshot",
@@ -73,6 +90,13 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
   }),
   status: ours({ type: "status", sequence: 302, status: "in-sync" }),
   ping: ours({ type: "ping", sentAtMs: AT_MS, upstreamAgeMs: 500, sequence: 302 }),
+  "ping-stale": ours({
+    type: "ping",
+    sentAtMs: AT_MS,
+    upstreamAgeMs: 120_000,
+    sequence: 302,
+    staleSinceMs: AT_MS - 120_000,
+  }),
   reject: ours({
     type: "reject",
     code: "too-many-connections",

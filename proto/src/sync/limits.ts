@@ -13,11 +13,11 @@ export interface DecodeLimits {
 /** Nesting of arrays, maps and records in a body. Values nest less than 12 deep. */
 export const MAX_DEPTH = 48;
 
-/** What a server accepts from a client: hello, pong and ack are small. */
+/** What a server accepts from a client: a hello with digests of 1,024 buckets has 22 KiB; pong and ack are small. */
 export const CLIENT_MESSAGE_LIMITS: DecodeLimits = {
   from: "client",
-  maxFrameBytes: 16 * 1024,
-  maxBodyBytes: 16 * 1024,
+  maxFrameBytes: 32 * 1024,
+  maxBodyBytes: 32 * 1024,
   maxKVs: 0,
 };
 

@@ -6,9 +6,10 @@ import { SYNCER_TYPES, type SyncerType, type SyncStatus, type UpdateType } from 
  *
  * ```
  *  client                                    server
- *    | hello {epoch?, sequence?}  ----------->  |   or reject {code, reason, retryAfterMs, peers}, close
+ *    | hello {epoch?, sequence?, digests?}  ->  |   or reject {code, reason, retryAfterMs, peers}, close
  *    |  <-----------  welcome {epoch, sequence, resume}
- *    |  <-----------  snapshot chunk*, snapshot-end  (resume = "snapshot": the KVs of exactly that sequence)
+ *    |  <-----------  snapshot chunk*, snapshot-end  (resume = "snapshot": the KVs of exactly that sequence;
+ *    |                                                "buckets": those of the buckets that differ)
  *    |  <-----------  delta* / status* (breadcrumb n before n + 1; a status after the KVs before it)
  *    |  <-- ping --   pong, ack {sequence applied to the kernel}  ->
  *    |  <-----------  goodbye {code, reason, retryAfterMs, peers}, close
@@ -37,6 +38,11 @@ export interface Hello {
   readonly clientId: string;
   /** Where the client stands: the epoch of the server that it followed and the last sequence it received. */
   readonly resume?: { readonly epoch: string; readonly sequence: number };
+  /**
+   * What the client holds, in short, for a server that does not know that epoch or sequence (see `BucketDigests`). It
+   * covers all that the client would keep: keys that a server not in sync has not shown are among it.
+   */
+  readonly digests?: string;
 }
 
 /** The server's answer to a hello that it accepts. */
@@ -46,12 +52,20 @@ export interface Welcome {
   /** Random, one per life of a server's cache. */
   readonly epoch: string;
   readonly syncer: SyncerType;
-  /** "deltas": only what came after the client's sequence follows. "snapshot": the client starts anew. */
-  readonly resume: "deltas" | "snapshot";
+  /**
+   * "deltas": only what came after the client's sequence follows. "buckets": a snapshot of `buckets` alone follows, and
+   * in all others the client holds what the server holds. "snapshot": the client starts anew.
+   */
+  readonly resume: "deltas" | "buckets" | "snapshot";
   /** The sequence that the snapshot belongs to, or that the deltas follow. */
   readonly sequence: number;
   readonly connectionId: string;
   readonly serverName: string;
+  /**
+   * With "buckets", and only then: those in which client and server differ, of as many as the hello's digests have.
+   * What the client holds in one of them and is not sent is gone, as with a whole snapshot.
+   */
+  readonly buckets?: readonly number[];
 }
 
 export interface KV {
@@ -98,6 +112,8 @@ export interface Ping {
   readonly upstreamAgeMs: number;
   /** The server's newest sequence. */
   readonly sequence: number;
+  /** Unix ms of the last answer, from the moment on that the server counts itself as stale; absent while it does not. */
+  readonly staleSinceMs?: number;
 }
 
 export interface Pong {
@@ -120,6 +136,8 @@ export const REJECT_CODES = [
   "too-many-connections",
   "message-too-big",
   "bad-message",
+  "too-many-messages",
+  "not-in-sync",
   "shutting-down",
   "internal",
 ] as const;
@@ -140,8 +158,10 @@ export const GOODBYE_CODES = [
   "fell-behind",
   "pong-timeout",
   "stale",
+  "superseded",
   "bad-message",
   "message-too-big",
+  "too-many-messages",
   "internal",
 ] as const;
 export type GoodbyeCode = (typeof GOODBYE_CODES)[number];

@@ -59,13 +59,18 @@ for (const [name, path, a, b] of DIFFERENT)
 
 test("hashValue() is the hash of the documented form", () => {
   const form = [
+    "06 02000000 04 02000000 2f61",
     "07 04 01000000 61 06 05000000 00 01 02 03 04 03000000 2d3135 04 02000000 6869",
     "04 01000000 62 07 05 02000000 fc00 3dd8 04 00000000 08",
     "08",
   ];
   const bytes = Buffer.from(form.join("").replaceAll(" ", ""), "hex");
   const wanted = createHash("sha256").update(bytes).digest().subarray(0, 16).toString("latin1");
-  assert.equal(hashValue(V1, { b: new Map([["\u00fc\ud83d", ""]]), a: [null, false, true, -15, "hi"] }), wanted);
+  assert.equal(hashValue("/a", { b: new Map([["\u00fc\ud83d", ""]]), a: [null, false, true, -15, "hi"] }), wanted);
+});
+
+test("hashValue() of equal values under two paths differs", () => {
+  assert.notEqual(hashValue(V1, { a: 1 }), hashValue(`${V1}b`, { a: 1 }));
 });
 
 test("hashValue() of a value larger than its buffer, and of what comes after it", () => {

@@ -8,13 +8,13 @@ const HASH_CHARACTERS = 16;
 const writer = new CanonicalWriter();
 
 /**
- * 128 bits that are equal exactly when two values are, as 16 characters of one byte each. Objects and Maps are the
+ * 128 bits that are equal exactly when two KVs are, as 16 characters of one byte each. Objects and Maps are the
  * same, the order of their keys does not count, and a field that is undefined is absent. The revision of a resource
  * (`metadata.resourceVersion`) is left out: several servers may hold the same content under different ones.
  */
 export function hashValue(path: string, value: unknown): string {
   const content = isResourcePath(path) ? withoutRevision(value) : value;
-  return hash("sha256", writer.write(content), "binary").slice(0, HASH_CHARACTERS);
+  return hash("sha256", writer.write([path, content]), "binary").slice(0, HASH_CHARACTERS);
 }
 
 function withoutRevision(value: unknown): unknown {

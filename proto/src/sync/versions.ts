@@ -9,10 +9,15 @@ export interface ProtocolVersion {
 /** Oldest first. */
 export const PROTOCOL_VERSIONS: readonly ProtocolVersion[] = [
   { version: 1, schemaHash: "164c66ab1ea4ce33", changes: "The first version" },
+  {
+    version: 2,
+    schemaHash: "e2814a44d8ad3da7",
+    changes: "Digests in the hello, resume `buckets` in the welcome; since when a server is stale; more codes",
+  },
 ];
 
 /** The version that this code speaks at most, and puts into its hello. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** The oldest version that this code still serves. */
 export const OLDEST_PROTOCOL_VERSION = 1;

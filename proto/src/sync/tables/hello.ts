@@ -1,3 +1,4 @@
+import { digests } from "../digests-field.ts";
 import { group, oneOf, optional, text, uint } from "../field.ts";
 import { type Hello, SYNCER_TYPES } from "../message.ts";
 import { defineMessage, type MessageTable } from "../message-table.ts";
@@ -13,5 +14,6 @@ export const hello: MessageTable<Hello> = defineMessage<Hello>({
     info: text(0, 512),
     clientId: text(1, 64),
     resume: optional(group({ epoch: text(1, 64), sequence: uint() })),
+    digests: optional(digests),
   },
 });

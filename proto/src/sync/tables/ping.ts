@@ -1,4 +1,4 @@
-import { milliseconds, uint } from "../field.ts";
+import { milliseconds, optional, uint } from "../field.ts";
 import type { Ping } from "../message.ts";
 import { defineMessage, type MessageTable } from "../message-table.ts";
 
@@ -6,5 +6,10 @@ export const ping: MessageTable<Ping> = defineMessage<Ping>({
   type: "ping",
   id: 21,
   from: "server",
-  fields: { sentAtMs: milliseconds(), upstreamAgeMs: milliseconds(), sequence: uint() },
+  fields: {
+    sentAtMs: milliseconds(),
+    upstreamAgeMs: milliseconds(),
+    sequence: uint(),
+    staleSinceMs: optional(milliseconds()),
+  },
 });

@@ -1,4 +1,5 @@
-import { oneOf, text, uint } from "../field.ts";
+import { MAX_BUCKETS } from "../bucket-digests.ts";
+import { list, oneOf, optional, text, uint } from "../field.ts";
 import { SYNCER_TYPES, type Welcome } from "../message.ts";
 import { defineMessage, type MessageTable } from "../message-table.ts";
 
@@ -10,9 +11,10 @@ export const welcome: MessageTable<Welcome> = defineMessage<Welcome>({
     version: uint(1, 65_535),
     epoch: text(1, 64),
     syncer: oneOf(SYNCER_TYPES),
-    resume: oneOf(["deltas", "snapshot"]),
+    resume: oneOf(["deltas", "buckets", "snapshot"]),
     sequence: uint(),
     connectionId: text(1, 64),
     serverName: text(0, 253),
+    buckets: optional(list(uint(0, MAX_BUCKETS - 1), MAX_BUCKETS)),
   },
 });
