@@ -6,7 +6,7 @@ import { resourcesRead, TYPHA_ROLE_FILE, typhaRole } from "./typha-role.ts";
 
 const text = readFileSync(join(import.meta.dirname, "..", TYPHA_ROLE_FILE), "utf8");
 
-test("the role of Typha is what the syncers read", () => {
+test("the role of Typha is what the datastore package reads", () => {
   assert.equal(text, typhaRole(), "run scripts/generate-rbac.ts");
 });
 
@@ -24,7 +24,11 @@ test("resourcesRead() has Kubernetes' own resources, and none beside them", () =
   assert.deepEqual(resources.get("discovery.k8s.io"), ["endpointslices"]);
   assert.deepEqual(resources.get("policy.networking.k8s.io"), ["clusternetworkpolicies"]);
   assert.deepEqual(resources.get("kubevirt.io"), ["virtualmachineinstancemigrations"]);
-  assert.deepEqual(resources.get("crd.projectcalico.org"), resources.get("projectcalico.org"));
+  // And where v1 data would be told from an empty datastore.
+  assert.deepEqual(
+    resources.get("crd.projectcalico.org"),
+    [...(resources.get("projectcalico.org") ?? []), "globalconfigs"].sort(),
+  );
   assert.deepEqual([...resources.keys()].sort(), [
     "",
     "crd.projectcalico.org",

@@ -64,6 +64,28 @@ test("report() says why a kind is not in order, with its code, and since when it
   );
 });
 
+test("report() has the reason of an empty list, or none, by the time that the kind is in sync", async () => {
+  const clock = new ManualClock(START_MS);
+  const driver = new ScriptedDriver();
+  driver.lists.set("CalicoNodeStatus", [{ error: "DATASTORE_NOT_FOUND" }, { revision: "1" }]);
+  const reasons: (string | undefined)[] = [];
+  const syncer = createSyncer("node-status", {
+    driver,
+    clock,
+    callbacks: {
+      onStatusUpdated: (status) => {
+        if (status === "in-sync") reasons.push(syncer.report()[0]?.code);
+      },
+      onUpdates: () => undefined,
+    },
+  });
+  syncer.start();
+  await clock.advance(0);
+  assert.deepEqual(reasons, ["DATASTORE_NOT_FOUND"]);
+  await clock.advance(30 * 60_000);
+  assert.equal(syncer.report()[0]?.reason, undefined);
+});
+
 test("report() has no code before the first list has ended, and the log says nothing of that list", async () => {
   const clock = new ManualClock(START_MS);
   const logger = memoryLogger();

@@ -181,16 +181,15 @@ export class WatcherCache {
       this.#retryList("The list had no revision", "DATASTORE_MALFORMED");
       return false;
     }
-    await this.#finishResync(revision);
+    await this.#finishResync(revision, missing);
     if (!hasRevision) {
-      this.#poll(missing);
+      this.#poll();
       return false;
     }
     this.#quiet = undefined;
     this.#revision = revision;
     this.#errorsAtRevision = 0;
     this.#needsList = false;
-    this.#inOrder();
     return true;
   }
 
@@ -201,9 +200,12 @@ export class WatcherCache {
     this.#problems.startResync();
   }
 
-  async #finishResync(revision: string): Promise<void> {
+  /** `missing`: why the list is empty, where the server does not have the kind. Whoever hears of in-sync can ask why. */
+  async #finishResync(revision: string, missing?: string): Promise<void> {
     await this.#send(this.#known.finishResync(revision));
     this.#problems.finishResync();
+    if (missing === undefined) this.#inOrder();
+    else this.#amiss(missing, "DATASTORE_NOT_FOUND");
     await this.#setStatus("in-sync");
   }
 
@@ -215,10 +217,9 @@ export class WatcherCache {
       case "DATASTORE_NOT_FOUND":
         this.#freshness.answered();
         await this.#beginResync();
-        await this.#finishResync(this.#revision);
+        await this.#finishResync(this.#revision, `The server does not know this kind: ${messageOf(error)}`);
         this.#quiet = "api-missing";
         this.#revision = START;
-        this.#amiss(`The server does not know this kind: ${messageOf(error)}`, code);
         this.#blockFor(MISSING_API_RETRY_MS);
         return;
       case "DATASTORE_EXPIRED":
@@ -240,11 +241,9 @@ export class WatcherCache {
   }
 
   /** The kind cannot be watched: full lists take the place of events. */
-  #poll(missing?: string): void {
+  #poll(): void {
     this.#quiet = "polling";
     this.#needsList = true;
-    if (missing === undefined) this.#inOrder();
-    else this.#amiss(missing, "DATASTORE_NOT_FOUND");
     this.#blockFor(WATCH_POLL_INTERVAL_MS);
   }
 
@@ -280,6 +279,7 @@ export class WatcherCache {
       case "DATASTORE_NOT_SUPPORTED":
       case "DATASTORE_NOT_FOUND":
         this.#poll();
+        this.#inOrder();
         return;
       default:
         if (++this.#errorsAtRevision >= MAX_ERRORS_PER_REVISION) {
