@@ -4,6 +4,7 @@ import type { FileDatastoreConfig } from "../config.ts";
 import type { DatastoreContext } from "../driver/context.ts";
 import type { DatastoreDriver, ListPage, ListRequest, WatchRequest, WatchStream } from "../driver/driver.ts";
 import { DatastoreError } from "../errors.ts";
+import { FILE_CALLS, inParallel } from "../manifest/in-parallel.ts";
 import { type FoundFiles, listManifestFiles } from "../manifest/list-files.ts";
 import { storeItems } from "../manifest/items.ts";
 import { mergeManifests } from "../manifest/merge.ts";
@@ -51,6 +52,8 @@ export class FileDriver implements DatastoreDriver {
   readonly #schedule: ScanSchedule;
   readonly #items = new WeakMap<object, ConvertedItem | undefined>();
   #directories: ReadonlyMap<string, string> = new Map();
+  /** The version of `#files` that the store holds, and what is wrong with it. */
+  #stored: { readonly version: number; readonly problems: readonly Problem[] } | undefined;
   #problems: readonly Problem[] = [];
   #scanError: DatastoreError | undefined;
   #hasScanned = false;
@@ -126,19 +129,27 @@ export class FileDriver implements DatastoreDriver {
     this.#watcher.follow(this.#directories);
     const { read, againMs } = this.#files.update(found.files, this.#clock.monotonicMs(), found.unreadable);
     this.#reader.retain(new Set(found.files.map(({ path }) => path)));
-    for (const file of read) {
+    await inParallel(read, FILE_CALLS, async (file) => {
       // The first state is a whole one.
       const parsed = await this.#reader.read(file, !this.#hasScanned);
       if (parsed === undefined) this.#files.postpone(file);
       else this.#files.setContents(file, parsed);
-    }
+    });
+    const problems = this.#update();
+    this.#hasScanned = true;
+    this.#setProblems(boundedProblems([...found.problems, ...problems], MAX_PROBLEMS));
+    return againMs;
+  }
+
+  /** Makes the store hold what the files say. Returns what is wrong with them; nothing is done where nothing changed. */
+  #update(): readonly Problem[] {
+    const { version } = this.#files;
+    if (this.#stored?.version === version) return this.#stored.problems;
     const merged = mergeManifests(this.#files.contents());
     const { items, problems } = storeItems(merged.resources, (resource) => this.#itemOf(resource));
     this.#store.replaceAll(items);
-    this.#hasScanned = true;
-    const all = [...found.problems, ...this.#files.problems(), ...merged.problems, ...problems];
-    this.#setProblems(boundedProblems(all, MAX_PROBLEMS));
-    return againMs;
+    this.#stored = { version, problems: [...this.#files.problems(), ...merged.problems, ...problems] };
+    return this.#stored.problems;
   }
 
   #scanFailed(error: unknown): void {

@@ -1,3 +1,4 @@
+import { compareBytes } from "../manifest/compare-bytes.ts";
 import type { FoundFile } from "../manifest/list-files.ts";
 import type { ManifestResource } from "../manifest/resource.ts";
 import type { ParsedManifest } from "../manifest/parse.ts";
@@ -34,15 +35,25 @@ export interface FilesToRead {
 /**
  * What is known of each file of a directory, by path. Decides which are to be read, and keeps the last good contents of
  * one that has become unreadable.
+ *
+ * Invariant: `#order`, where it is set, has exactly the paths of `#known`.
  */
 export class ManifestFiles {
   readonly #times: SettleTimes;
   readonly #known = new Map<string, Known>();
   readonly #waiting = new Map<string, Waiting>();
+  /** The paths of `#known` in byte order; undefined when they are other ones than they were. */
+  #order: readonly string[] | undefined;
+  #version = 0;
   #isFirst = true;
 
   constructor(times: SettleTimes) {
     this.#times = times;
+  }
+
+  /** Another number when `contents` or `problems` may be other ones. */
+  get version(): number {
+    return this.#version;
   }
 
   /**
@@ -77,7 +88,7 @@ export class ManifestFiles {
     }
     for (const path of this.#known.keys()) {
       if (paths.has(path) || unreadable.some((at) => path === at || path.startsWith(`${at}/`))) continue;
-      if (isSettled(path, "", this.#times.removalMs)) this.#known.delete(path);
+      if (isSettled(path, "", this.#times.removalMs)) this.#forget(path);
     }
     for (const path of this.#waiting.keys()) {
       if (!paths.has(path) && !this.#known.has(path)) this.#waiting.delete(path);
@@ -95,6 +106,8 @@ export class ManifestFiles {
   setContents(file: FoundFile, parsed: ParsedManifest): void {
     const known = this.#known.get(file.path);
     const isBad = parsed.problems.some((problem) => problem.severity === "error");
+    this.#version++;
+    if (known === undefined) this.#order = undefined;
     if (!isBad || known === undefined) {
       this.#known.set(file.path, { stamp: file.stamp, ...parsed });
       return;
@@ -116,8 +129,14 @@ export class ManifestFiles {
     return this.#sorted().flatMap((known) => known.problems);
   }
 
+  #forget(path: string): void {
+    this.#known.delete(path);
+    this.#order = undefined;
+    this.#version++;
+  }
+
   #sorted(): readonly Known[] {
-    const entries = [...this.#known].map(([path, known]) => ({ bytes: Buffer.from(path), known }));
-    return entries.sort((a, b) => Buffer.compare(a.bytes, b.bytes)).map((entry) => entry.known);
+    this.#order ??= [...this.#known.keys()].sort(compareBytes);
+    return this.#order.map((path) => this.#known.get(path) as Known);
   }
 }

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { hasCode, messageOf } from "@bulrush/base";
 import { DatastoreError } from "../errors.ts";
 import type { Problem } from "../problem.ts";
+import { compareBytes } from "./compare-bytes.ts";
+import { FILE_CALLS, inParallel } from "./in-parallel.ts";
 
 /** A manifest file as it was found. */
 export interface FoundFile {
@@ -28,10 +30,6 @@ const MANIFEST = /\.(?:ya?ml|json)$/i;
 /** Directories within one another, the root among them. */
 const MAX_DEPTH = 16;
 
-function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
 /**
  * Finds the manifests of a directory and of the ones below it: `.yaml`, `.yml` and `.json`, without names that begin
  * with a dot (editors' files, and the hidden directories of a mounted ConfigMap, whose links are followed).
@@ -52,11 +50,16 @@ export async function listManifestFiles(root: string, maxFiles: number): Promise
     if (ancestors.includes(identity)) return;
     directories.set(absolute, identity);
     const names = (await fs.readdir(absolute)).filter((name) => !name.startsWith(".")).sort(compareBytes);
-    for (const name of names) {
+    const looks: (BigIntStats | { readonly error: unknown })[] = [];
+    await inParallel(names, FILE_CALLS, async (name, i) => {
+      looks[i] = await fs.stat(join(absolute, name), { bigint: true }).catch((error: unknown) => ({ error }));
+    });
+    for (const [i, name] of names.entries()) {
       const child = path === "" ? name : `${path}/${name}`;
       const at = join(absolute, name);
       try {
-        const stat = await fs.stat(at, { bigint: true });
+        const stat = looks[i] as (typeof looks)[number];
+        if ("error" in stat) throw stat.error;
         if (stat.isDirectory()) {
           if (ancestors.length + 1 < MAX_DEPTH) await walk(at, child, [...ancestors, identity]);
           else report(child, `More than ${MAX_DEPTH} directories deep`, "ignored");

@@ -5,6 +5,7 @@ import { readCrd } from "../kubernetes/crd-codec.ts";
 import { boundedProblems, type Problem, type SourcePosition } from "../problem.ts";
 import type { ManifestResource } from "./resource.ts";
 import { itemsOf } from "./list-items.ts";
+import { readPlainYaml } from "./plain-yaml.ts";
 import { checkStructure, type StructureIssue, withoutBadLabels } from "./structure.ts";
 
 /** What a file holds. With an error among the problems, `resources` are the ones that could be read. */
@@ -42,6 +43,8 @@ function readDocuments(text: string, file: string): ParsedManifest {
     readDocument(json.value, { file, document: 1, line: 1 }, () => 1, resources, problems);
     return { resources, problems };
   }
+  const plain = readPlainDocuments(source, file);
+  if (plain !== undefined) return plain;
   const lines = new LineCounter();
   const parsed = parseAllDocuments(source, { lineCounter: lines, stringKeys: true, merge: true, logLevel: "error" });
   for (const [i, document] of (Array.isArray(parsed) ? parsed : []).entries()) {
@@ -75,6 +78,23 @@ function readDocuments(text: string, file: string): ParsedManifest {
       continue;
     }
     if (value !== null && value !== undefined) readDocument(value, position, lineOf, resources, problems);
+  }
+  return { resources, problems };
+}
+
+/**
+ * What plain YAML without fault holds. Undefined where more is asked for: other YAML, and the lines within a document,
+ * of a problem or of the items of a list.
+ */
+function readPlainDocuments(text: string, file: string): ParsedManifest | undefined {
+  const resources: ManifestResource[] = [];
+  const problems: Problem[] = [];
+  const documents = readPlainYaml(text);
+  if (documents === undefined) return undefined;
+  for (const { value, line, number } of documents) {
+    if (itemsOf(value) !== undefined) return undefined;
+    readDocument(value, { file, document: number, line }, () => line, resources, problems);
+    if (problems.length > 0) return undefined;
   }
   return { resources, problems };
 }

@@ -43,8 +43,9 @@ async function readBounded(handle: fs.FileHandle, size: number, maxBytes: number
   let used = 0;
   while (used < buffer.length) {
     const { bytesRead } = await handle.read(buffer, used, buffer.length - used, used);
-    if (bytesRead === 0) break;
     used += bytesRead;
+    // All of it, most often at the first try: the one byte of room is left.
+    if (bytesRead === 0 || used === size) break;
   }
   return buffer.subarray(0, used);
 }

@@ -2,6 +2,8 @@ import { promises as fs } from "node:fs";
 import { messageOf } from "@bulrush/base";
 import { resourceIdOf } from "../../driver/apply.ts";
 import type { ResourceId } from "../../driver/writer.ts";
+import { compareBytes } from "../../manifest/compare-bytes.ts";
+import { FILE_CALLS, inParallel } from "../../manifest/in-parallel.ts";
 import { type FoundFile, listManifestFiles } from "../../manifest/list-files.ts";
 import type { ManifestResource } from "../../manifest/resource.ts";
 import { type ParsedManifest, parseManifest } from "../../manifest/parse.ts";
@@ -56,9 +58,8 @@ export class DirectoryIndex {
     const { files } = await listManifestFiles(this.#directory, this.#bounds.maxFiles);
     const paths = new Set(files.map(({ path }) => path));
     for (const path of this.#stamps.keys()) if (!paths.has(path)) this.forget(path);
-    for (const file of files) {
-      if (this.#stamps.get(file.path) !== file.stamp) await this.#read(file);
-    }
+    const changed = files.filter(({ path, stamp }) => this.#stamps.get(path) !== stamp);
+    await inParallel(changed, FILE_CALLS, (file) => this.#read(file));
   }
 
   /** Of the file when it was read; undefined: it is not there yet. */
@@ -185,5 +186,5 @@ function keyOf({ apiVersion, kind, namespace, name }: ResourceId): string {
 
 function inOrder(paths: Iterable<string>): readonly string[] {
   const list = [...paths];
-  return list.length < 2 ? list : list.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return list.length < 2 ? list : list.sort(compareBytes);
 }

@@ -102,8 +102,12 @@ test("removeLeftovers() removes what a killed writer left, and nobody's waiting 
   const path = directory();
   for (const name of ["a.yaml", ".bulrush-12.tmp", ".bulrush-lock-1.tmp", ".other.tmp"])
     writeFileSync(join(path, name), "x");
+  const places = { alive: {}, gone: { pid: NO_PID, startTime: "1" }, far: { host: "elsewhere" } };
+  for (const [name, owner] of Object.entries(places))
+    writeFileSync(join(path, `.bulrush-lock-${name}.tmp`), JSON.stringify({ ...here, ...owner }));
+  const waiting = [".bulrush-lock-1.tmp", ".bulrush-lock-alive.tmp", ".bulrush-lock-far.tmp"];
   await removeLeftovers(path, Date.now());
-  assert.deepEqual(readdirSync(path).sort(), [".bulrush-lock-1.tmp", ".other.tmp", "a.yaml"]);
+  assert.deepEqual(readdirSync(path).sort(), [...waiting, ".other.tmp", "a.yaml"]);
   await removeLeftovers(path, Date.now() + 120_000);
-  assert.deepEqual(readdirSync(path).sort(), [".other.tmp", "a.yaml"]);
+  assert.deepEqual(readdirSync(path).sort(), [".bulrush-lock-alive.tmp", ".other.tmp", "a.yaml"]);
 });

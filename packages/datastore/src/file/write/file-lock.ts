@@ -4,12 +4,10 @@ import { join } from "node:path";
 import { Backoff, type Clock, sleep } from "@bulrush/base";
 import { DatastoreError } from "../../errors.ts";
 import { ignoreMissing, LOCK_CANDIDATE_PREFIX } from "./atomic-write.ts";
-import { type LockOwner, ownerState, parseOwner, thisOwner } from "./lock-owner.ts";
+import { isGone, type LockOwner, parseOwner, thisOwner } from "./lock-owner.ts";
 
 /** The name of the lock in the directory that it is for. */
 export const LOCK_NAME = ".bulrush.lock";
-/** A holder of whom nothing is known counts as gone after so long. A lock is held for seconds at most. */
-const UNKNOWN_MAX_AGE_MS = 60_000;
 
 export interface LockOptions {
   readonly clock: Clock;
@@ -43,7 +41,7 @@ export async function acquireLock(directory: string, { clock, timeoutMs }: LockO
     while (!(await linkOnce(candidate, path))) {
       const holder = await holderOf(path);
       if (holder === undefined) continue;
-      if (isAbandoned(holder, owner, clock.nowMs())) {
+      if (isGone(holder.owner, owner, clock.nowMs() - holder.sinceMs)) {
         await takeAway(path, holder, owner.token);
         wasAbandoned = true;
         continue;
@@ -78,11 +76,6 @@ async function holderOf(path: string): Promise<Holder | undefined> {
   return text === undefined || stat === undefined
     ? undefined
     : { text, owner: parseOwner(text), sinceMs: stat.mtimeMs };
-}
-
-function isAbandoned({ owner, sinceMs }: Holder, here: LockOwner, nowMs: number): boolean {
-  const state = owner === undefined ? "unknown" : ownerState(owner, here);
-  return state === "gone" || (state === "unknown" && nowMs - sinceMs > UNKNOWN_MAX_AGE_MS);
 }
 
 async function linkOnce(from: string, to: string): Promise<boolean> {

@@ -53,13 +53,22 @@ export function parseOwner(text: string): LockOwner | undefined {
  * What can be said of an owner from `here`. A process of this machine and pid namespace can be looked up; one of an
  * earlier boot is gone; of any other (a container, another machine on a shared file system) nothing is known.
  */
-export function ownerState(owner: LockOwner, here: LockOwner): "alive" | "gone" | "unknown" {
+function ownerState(owner: LockOwner, here: LockOwner): "alive" | "gone" | "unknown" {
   if (owner.host !== here.host) return "unknown";
   if (owner.bootId !== here.bootId) return "gone";
   if (owner.pidNamespace !== here.pidNamespace) return "unknown";
   const startTime = startTimeOf(owner.pid);
   if (startTime === undefined) return isRunning(owner.pid) ? "alive" : "gone";
   return owner.startTime === "" || owner.startTime === startTime ? "alive" : "gone";
+}
+
+/** An owner of whom nothing is known counts as gone after so long. A lock is held for seconds at most. */
+const UNKNOWN_MAX_AGE_MS = 60_000;
+
+/** Whether an owner (undefined: it cannot be read) from so long ago is gone for good. */
+export function isGone(owner: LockOwner | undefined, here: LockOwner, ageMs: number): boolean {
+  const state = owner === undefined ? "unknown" : ownerState(owner, here);
+  return state === "gone" || (state === "unknown" && ageMs > UNKNOWN_MAX_AGE_MS);
 }
 
 /** Field 22 of /proc/PID/stat (proc_pid_stat(5)); the name before it may hold spaces and parentheses. */
