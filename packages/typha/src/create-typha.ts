@@ -9,6 +9,8 @@ import type { StatusView } from "./admin/views.ts";
 import { RANDOM_PORT, syncPort, syncServerSettings, syncTlsSettings } from "./config/load-typha-config.ts";
 import type { TyphaConfig } from "./config/typha-config.ts";
 import { DatastoreStart } from "./datastore-start.ts";
+import { NodeCounter } from "./limit/node-counter.ts";
+import { createTyphaBalancer, type TyphaBalancer } from "./limit/typha-balancer.ts";
 import { registerKindMetrics } from "./pipeline/kind-metrics.ts";
 import { timeText } from "./pipeline/kind-words.ts";
 import { datastoreSyncer, Pipeline } from "./pipeline/pipeline.ts";
@@ -37,6 +39,11 @@ export interface TyphaDependencies {
    * the datastore is taken as it is.
    */
   readonly openWriter?: () => Promise<DatastoreWriter>;
+  /**
+   * Opens the Kubernetes API that has the Service of the servers, for the connection limit. Typha closes it. Default:
+   * there is none, and the limit is the upper one.
+   */
+  readonly openServices?: () => Promise<DatastoreWriter>;
   /** Told to clients in the welcome: the host's or pod's name. */
   readonly serverName: string;
 }
@@ -64,6 +71,8 @@ export interface Typha {
  *   sync port --> SyncListener --TLS, upgrade--> SyncServer: sessions, fan-out, sweep, drain
  *                                                                             |
  *   admin port --> admin API (clients, caches, status) <----------------------+
+ *                                                                             |
+ *   Service, nodes, other servers --> Balancer: limit, levelling --goodbyes---+   (ConnectionRebalancingMode)
  *
  *   TyphaHealth: every second a report per cache and one for the server; cache metrics
  * ```
@@ -90,6 +99,8 @@ class WiredTypha implements Typha {
   readonly #pipelines: readonly Pipeline[];
   readonly #server: SyncServer;
   readonly #health: TyphaHealth;
+  readonly #nodes: NodeCounter = new NodeCounter();
+  readonly #balance: TyphaBalancer | undefined;
   readonly #startedAtMs: number;
   readonly #stopping = new AbortController();
   readonly #listening: PromiseWithResolvers<AddressInfo> = Promise.withResolvers();
@@ -123,6 +134,21 @@ class WiredTypha implements Typha {
       defer: (callback) => void setImmediate(callback),
       logger,
       metrics: this.#serverMetrics,
+      namePeers: () => this.#balance?.balancer.namePeers() ?? [],
+    });
+    this.#balance = createTyphaBalancer({
+      config,
+      clock,
+      random,
+      logger,
+      metrics,
+      serverMetrics: this.#serverMetrics,
+      instance: deps.newEpoch(),
+      server: this.#server,
+      syncerTypes: types.length,
+      openServices: deps.openServices ?? (() => Promise.reject(new Error("There is no Kubernetes API"))),
+      countNodes: () => this.#nodes.count,
+      takesClients: () => !this.#stopping.signal.aborted && health.summary().ready,
     });
     metrics.gaugeFrom(
       { name: "bulrush_typha_certificate_expiry_timestamp_seconds", help: "End of the server certificate; 0: no TLS" },
@@ -155,7 +181,9 @@ class WiredTypha implements Typha {
       metrics: this.#serverMetrics,
       onAccepted: (transport, deadlineMs) => void server.accept(transport, deadlineMs),
       onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
+      load: (reserve) => JSON.stringify(this.#balance?.balancer.load(reserve) ?? null),
     });
+    this.#balance?.balancer.start();
     void this.#listener.listening.then((address) => {
       this.#health.report();
       this.#listening.resolve(address);
@@ -176,6 +204,7 @@ class WiredTypha implements Typha {
     this.#listener?.close();
     await this.#server.drain();
     this.#server.close();
+    await this.#balance?.close();
     for (const pipeline of this.#pipelines) await pipeline.stop();
     await this.#driver?.close();
     await this.#admin?.close();
@@ -215,7 +244,9 @@ class WiredTypha implements Typha {
         }
         this.#driver = driver;
         this.#datastoreProblem = undefined;
-        for (const pipeline of this.#pipelines) pipeline.start(datastoreSyncer(driver, clock, logger));
+        const createSource = datastoreSyncer(driver, clock, logger);
+        for (const pipeline of this.#pipelines)
+          pipeline.start((type, next) => createSource(type, type === "felix" ? this.#nodes.before(next) : next));
         await start?.follow(signal);
         return;
       } catch (error) {
@@ -302,6 +333,7 @@ class WiredTypha implements Typha {
         streaming: this.#server.sessions().length,
         limit: this.#settings.maxConnections,
       },
+      balance: this.#balance?.balancer.view() ?? null,
       problems: problems.map(problemLine),
     };
   }

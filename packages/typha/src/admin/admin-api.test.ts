@@ -17,6 +17,7 @@ const STATUS: StatusView = {
   live: true,
   health: "",
   connections: { open: 0, streaming: 0, limit: 10 },
+  balance: null,
   problems: [],
 };
 

@@ -1,5 +1,6 @@
 import type { SyncStatus } from "@bulrush/model";
 import type { SyncerType } from "@bulrush/proto";
+import type { LimitReason } from "../limit/connection-limit.ts";
 
 /** GET /api/v1/clients: one entry per stream, oldest first. Times are ISO 8601, ages and lags milliseconds. */
 export interface ClientsView {
@@ -69,6 +70,23 @@ export interface KindView {
   readonly keys: number;
 }
 
+/** The connection limit and its inputs. */
+export interface BalanceView {
+  readonly limit: number;
+  readonly reason: LimitReason;
+  /** Ready servers of the Service; null: they cannot be counted, and `problem` says why. */
+  readonly typhas: number | null;
+  readonly nodes: number | null;
+  readonly problem: string | null;
+  /** The other servers, and what they last said: null for one that does not answer. */
+  readonly peers: readonly {
+    readonly address: string;
+    readonly streams: number | null;
+    readonly limit: number | null;
+    readonly takesClients: boolean;
+  }[];
+}
+
 /** GET /api/v1/status. */
 export interface StatusView {
   readonly name: string;
@@ -79,7 +97,10 @@ export interface StatusView {
   readonly live: boolean;
   /** The table of the health server, in words. */
   readonly health: string;
+  /** `limit`: more are rejected. */
   readonly connections: { readonly open: number; readonly streaming: number; readonly limit: number };
+  /** The limit above which streams are handed over, and what it was worked out from; null where it is not. */
+  readonly balance: BalanceView | null;
   /** What is wrong with the stored data at the moment, one line each. */
   readonly problems: readonly string[];
 }

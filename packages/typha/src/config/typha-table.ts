@@ -19,8 +19,6 @@ import {
 } from "@bulrush/service";
 import type { TyphaConfig } from "./typha-config.ts";
 
-const NO_LIMIT_YET = "connections are not balanced by this version";
-
 function severity(doc: string, more: { readonly noEffect?: string } = {}): Parameter<LogSeverity> {
   return { type: oneOf(LOG_SEVERITIES), default: "INFO", doc, ...more };
 }
@@ -166,30 +164,26 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
   },
 
   MaxConnectionsUpperLimit: { type: int({ min: 1 }), default: 10_000, doc: "More streams than this are rejected." },
-  MaxConnectionsLowerLimit: {
-    type: int({ min: 1 }),
-    default: 400,
-    doc: "The worked-out limit is never below this.",
-    noEffect: NO_LIMIT_YET,
-  },
+  MaxConnectionsLowerLimit: { type: int({ min: 1 }), default: 400, doc: "The worked-out limit is never below this." },
   ConnectionRebalancingMode: {
     type: oneOf(["none", "kubernetes"] as const),
     default: "none",
-    doc: "Whether a limit is worked out from the numbers of Typhas and nodes.",
-    noEffect: NO_LIMIT_YET,
+    doc: "`kubernetes`: a limit is worked out from the numbers of ready Typhas and of nodes, and streams above it are handed over to the others. `none`: only MaxConnectionsUpperLimit holds.",
   },
   ConnectionLimitBasis: {
     type: oneOf(["formula", "observed"] as const),
     default: "formula",
-    doc: "What the limit is worked out from.",
-    noEffect: NO_LIMIT_YET,
+    doc: "How many streams a node is counted with: `formula`: as many as Typha serves; `observed`: what there are on all Typhas.",
   },
-  ConnectionLevelling: { type: bool(), default: true, doc: "Servers level their clients.", noEffect: NO_LIMIT_YET },
+  ConnectionLevelling: {
+    type: bool(),
+    default: true,
+    doc: "With ConnectionRebalancingMode `kubernetes`: Typhas level their streams below the limit too.",
+  },
   ConnectionDropIntervalSecs: {
     type: seconds(),
     default: 1,
-    doc: "Time between two connections that are shed.",
-    noEffect: NO_LIMIT_YET,
+    doc: "Time between two streams that are handed over, plus up to 10 %; less where all would take longer than 150 s.",
   },
   ShutdownTimeoutSecs: { type: seconds(), default: 300, doc: "Budget for saying goodbye to all clients." },
   ShutdownConnectionDropIntervalMaxSecs: {
@@ -197,10 +191,14 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
     default: 1,
     doc: "The most time between two goodbyes of a shutdown.",
   },
-  K8sServicePollIntervalSecs: { type: seconds(), default: 30, doc: "Time between two counts.", noEffect: NO_LIMIT_YET },
-  K8sNamespace: { type: text(), default: "kube-system", doc: "Namespace of Typha's Service.", noEffect: NO_LIMIT_YET },
-  K8sServiceName: { type: text(), default: "calico-typha", doc: "Name of Typha's Service.", noEffect: NO_LIMIT_YET },
-  K8sPortName: { type: text(), default: "calico-typha", doc: "Port of Typha's Service.", noEffect: NO_LIMIT_YET },
+  K8sServicePollIntervalSecs: {
+    type: seconds(),
+    default: 30,
+    doc: "Time between two counts of Typhas and nodes, plus up to 10 %.",
+  },
+  K8sNamespace: { type: text(), default: "kube-system", doc: "Namespace of Typha's Service." },
+  K8sServiceName: { type: text(), default: "calico-typha", doc: "Name of Typha's Service." },
+  K8sPortName: { type: text(), default: "calico-typha", doc: "Port of Typha's Service." },
 
   DebugMemoryProfilePath: {
     type: file({ mustExist: false }),

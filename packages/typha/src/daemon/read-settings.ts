@@ -18,6 +18,15 @@ export function readSettings(
   return { loaded, problems: [...file.problems, ...loaded.errors.map(({ message }) => message)] };
 }
 
+/** The Kubernetes API that has the Service of the servers: the datastore's, if it is one. */
+export function servicesConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  datastore: DatastoreConfig,
+): DatastoreConfig {
+  if (datastore.type === "kubernetes") return datastore;
+  return datastoreConfigFromEnvironment({ ...env, TYPHA_DATASTORETYPE: "kubernetes" }, "TYPHA_");
+}
+
 /** The datastore, with what Typha's own file says about it before the shared variables. */
 export function datastoreConfig(
   env: Readonly<Record<string, string | undefined>>,

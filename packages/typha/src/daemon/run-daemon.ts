@@ -15,7 +15,7 @@ import type { TyphaConfig } from "../config/typha-config.ts";
 import { createTypha } from "../create-typha.ts";
 import { VERSION } from "../version.ts";
 import { openEarlyLog, PROGRAM } from "./open-log.ts";
-import { datastoreConfig, readSettings } from "./read-settings.ts";
+import { datastoreConfig, readSettings, servicesConfig } from "./read-settings.ts";
 
 export interface DaemonOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -101,6 +101,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     health,
     openDatastore: (onProblems) => openDatastore(datastore, { clock, logger, onProblems }),
     openWriter: () => openDatastoreWriter(datastore, { clock, logger }),
+    openServices: async () => openDatastoreWriter(servicesConfig(options.env, datastore), { clock, logger }),
     serverName: hostname(),
   });
   shutdown.onStop("typha", () => typha.stop());

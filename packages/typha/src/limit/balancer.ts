@@ -1,5 +1,6 @@
 import { assert, type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { Logger } from "@bulrush/service";
+import type { BalanceView } from "../admin/views.ts";
 import type { BalancerMetrics } from "./balancer-metrics.ts";
 import { type ConnectionLimit, connectionLimit, type LimitBasis } from "./connection-limit.ts";
 import { PeerTable } from "./peer-table.ts";
@@ -63,15 +64,6 @@ const MIN_GAP_MS = 20;
 const MIN_STAY_MS = 45_000;
 /** Servers that a goodbye or reject names. */
 const NAMED_PEERS = 3;
-
-/** What the limit is worked out from at the moment, and what comes out. */
-export interface BalancerView extends ConnectionLimit {
-  readonly typhas: number | undefined;
-  readonly nodes: number | undefined;
-  /** Why servers cannot be counted. */
-  readonly problem: string | undefined;
-  readonly peers: readonly { readonly address: string; readonly load: ServerLoad | undefined }[];
-}
 
 /**
  * Keeps the connections of a fleet of servers level: counts, works the limit out, asks the other servers how many
@@ -149,14 +141,20 @@ export class Balancer {
     return names;
   }
 
-  view(): BalancerView {
+  /** What the limit is worked out from at the moment, and what comes out. */
+  view(): BalanceView {
     const { clock } = this.#options;
     return {
       ...this.#limit,
-      typhas: this.#typhas,
-      nodes: this.#nodes,
-      problem: this.#problem,
-      peers: this.#peers.list(clock.monotonicMs()),
+      typhas: this.#typhas ?? null,
+      nodes: this.#nodes ?? null,
+      problem: this.#problem ?? null,
+      peers: this.#peers.list(clock.monotonicMs()).map(({ address, load }) => ({
+        address,
+        streams: load?.streams ?? null,
+        limit: load?.limit ?? null,
+        takesClients: load?.takesClients ?? false,
+      })),
     };
   }
 

@@ -84,8 +84,11 @@ export class ClientSession {
     this.#end(this.#rejectFrame(code, reason), CLOSE_POLICY);
   }
 
-  /** Ends a stream with the reason; a session before its hello is rejected. */
-  goodbye(code: GoodbyeCode, reason: string): void {
+  /**
+   * Ends a stream with the reason; a session before its hello is rejected. `peers`: where the client should go, best
+   * first, as host:port. Default: what the server advises.
+   */
+  goodbye(code: GoodbyeCode, reason: string, peers?: readonly string[]): void {
     if (this.#state === "hello") {
       this.reject(code === "draining" ? "shutting-down" : "internal", reason);
       return;
@@ -95,7 +98,7 @@ export class ClientSession {
     if (expected) this.#context.logger.info("Goodbye to client", { ...this.describe(), code, reason });
     else this.#context.log.warn("Goodbye to client", { ...this.describe(), code, reason });
     this.#context.metrics.goodbye(code);
-    this.#end(this.#goodbyeFrame(code, reason), expected ? CLOSE_GOING_AWAY : CLOSE_POLICY);
+    this.#end(this.#goodbyeFrame(code, reason, peers), expected ? CLOSE_GOING_AWAY : CLOSE_POLICY);
   }
 
   /** Cuts the connection without a word: for peers that do not read any more. */
@@ -242,7 +245,8 @@ export class ClientSession {
     return frameMessage({ type: "reject", code, reason, ...this.#context.advice(code) });
   }
 
-  #goodbyeFrame(code: GoodbyeCode, reason: string): Buffer {
-    return frameMessage({ type: "goodbye", code, reason, ...this.#context.advice(code) });
+  #goodbyeFrame(code: GoodbyeCode, reason: string, peers?: readonly string[]): Buffer {
+    const advice = this.#context.advice(code);
+    return frameMessage({ type: "goodbye", code, reason, ...advice, ...(peers !== undefined && { peers }) });
   }
 }

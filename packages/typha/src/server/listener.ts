@@ -29,6 +29,8 @@ export interface ListenerOptions {
   readonly onAccepted: (transport: Transport, deadlineMs: number) => void;
   /** A peer that may not, and can be told why. */
   readonly onRefused: (transport: Transport, reason: string) => void;
+  /** What to tell another server of this one's load, as JSON. `reserve`: it is about to send a client. */
+  readonly load?: (reserve: boolean) => string;
 }
 
 /** A connection between accept and upgrade. */
@@ -119,13 +121,16 @@ export class SyncListener {
     const tcp = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
     let server: Server;
     if (tls === undefined) {
-      server = createServer(tcp, (socket) => this.#onReady(socket, undefined));
+      server = createServer(tcp, (socket) => this.#onReady(socket, undefined, () => true));
     } else {
       this.#material = readTlsMaterial(tls);
       const secure = createTlsServer({ ...tcp, ...tlsServerOptions(this.#material, handshakeTimeoutMs) });
-      secure.on("secureConnection", (socket) =>
-        this.#onReady(socket, clientCertificateProblem(socket, tls.clientRule)),
-      );
+      const { fellowRule } = this.#material;
+      secure.on("secureConnection", (socket) => {
+        const isFellow = (): boolean =>
+          fellowRule !== undefined && clientCertificateProblem(socket, fellowRule) === undefined;
+        this.#onReady(socket, clientCertificateProblem(socket, tls.clientRule), isFellow);
+      });
       secure.on("tlsClientError", (error, socket) => this.#onTlsError(error, socket));
       server = secure;
     }
@@ -185,8 +190,11 @@ export class SyncListener {
     this.#options.log.warn("TLS handshake failed", { peer, code: "tls", reason: error.message });
   }
 
-  /** TLS, where there is any, is through. `refusal`: what is wrong with the peer's certificate. */
-  #onReady(socket: Socket, refusal: string | undefined): void {
+  /**
+   * TLS, where there is any, is through. `refusal`: what is wrong with the peer's certificate as a client's. `isFellow`:
+   * it has the name of this server's own.
+   */
+  #onReady(socket: Socket, refusal: string | undefined, isFellow: () => boolean): void {
     const peer = peerName(socket);
     const handshake = this.#handshakes.get(peer);
     if (handshake === undefined) {
@@ -206,8 +214,9 @@ export class SyncListener {
         metrics.rejected(code);
         log.warn("Upgrade refused", { peer, code, reason: refusal === undefined ? reason : `${refusal}; ${reason}` });
       },
+      load: (reserve) => (refusal === undefined || isFellow() ? this.#options.load?.(reserve) : undefined),
       onLeft: () => {
-        if (refusal === undefined) return;
+        if (refusal === undefined || isFellow()) return;
         metrics.rejected("identity");
         log.warn("Client certificate refused", { peer, code: "identity", reason: refusal });
       },

@@ -31,7 +31,17 @@ export interface SyncServerOptions {
   readonly defer: (callback: () => void) => void;
   readonly logger: Logger;
   readonly metrics: ServerMetrics;
+  /** Other servers for a client that has to leave, best first. Default: none are known. */
+  readonly namePeers?: () => readonly string[];
 }
+
+/** Codes with which a client should go to another server. The others are about the client itself. */
+const ELSEWHERE: ReadonlySet<RejectCode | GoodbyeCode> = new Set([
+  "too-many-connections",
+  "shutting-down",
+  "draining",
+  "internal",
+]);
 
 /** Wait before coming back, by code; half of it at least, so that a fleet spreads out. */
 const RETRY_AFTER_MS: Partial<Record<RejectCode | GoodbyeCode, number>> = {
@@ -192,7 +202,8 @@ export class SyncServer {
 
   #advice(code: RejectCode | GoodbyeCode): Advice {
     const base = RETRY_AFTER_MS[code] ?? DEFAULT_RETRY_AFTER_MS;
-    return { retryAfterMs: Math.round(base * (0.5 + 0.5 * this.#options.random())), peers: [] };
+    const peers = ELSEWHERE.has(code) ? (this.#options.namePeers?.() ?? []) : [];
+    return { retryAfterMs: Math.round(base * (0.5 + 0.5 * this.#options.random())), peers };
   }
 
   #pingFrame(type: SyncerType): Buffer {

@@ -2,7 +2,7 @@ import { constants, createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { TlsOptions } from "node:tls";
 import { messageOf } from "@bulrush/base";
-import type { IdentityRule } from "@bulrush/proto";
+import { identityOf, type IdentityRule } from "@bulrush/proto";
 import { TyphaError } from "../errors.ts";
 
 /** What mutual TLS is set up from: paths of PEM files, and who may connect. */
@@ -21,6 +21,8 @@ export interface TlsMaterial {
   readonly ca: Buffer;
   /** End of the server certificate's life, Unix ms. */
   readonly expiresAtMs: number;
+  /** Other servers have the common name, or the first URI, of this one's certificate; undefined: it has neither. */
+  readonly fellowRule: IdentityRule | undefined;
 }
 
 /**
@@ -41,7 +43,14 @@ export function readTlsMaterial(settings: SyncTlsSettings): TlsMaterial {
       data: { file: settings.keyFile },
     });
   }
-  return { key, cert, ca, expiresAtMs: Date.parse(certificate.validTo) };
+  return { key, cert, ca, expiresAtMs: Date.parse(certificate.validTo), fellowRule: fellowRuleOf(certificate) };
+}
+
+function fellowRuleOf(certificate: X509Certificate): IdentityRule | undefined {
+  const { commonName, uris } = identityOf(certificate);
+  const [uri] = uris;
+  if (commonName === undefined && uri === undefined) return undefined;
+  return { ...(commonName !== undefined && { commonName }), ...(uri !== undefined && { uri }) };
 }
 
 /**

@@ -53,3 +53,11 @@ test("readUpgradeHead() joins repeated headers instead of letting the last one w
   const result = readUpgradeHead(Buffer.from(GOOD.replace("Host: typha:5473", "X: a\r\nx: b\r\n__proto__: c")));
   assert.equal(result.state === "complete" ? result.request.headers["x"] : "", "a, b");
 });
+
+test("readUpgradeHead() tells a question for the load from an upgrade", () => {
+  const read = (line: string) => readUpgradeHead(Buffer.from(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`));
+  assert.deepEqual(read("GET /v1/load"), { state: "load", reserve: false });
+  assert.deepEqual(read("GET /v1/load?reserve"), { state: "load", reserve: true });
+  for (const line of ["POST /v1/load", "GET /v1/load?other", "GET /v1/load/"])
+    assert.equal(read(line).state, "bad", line);
+});

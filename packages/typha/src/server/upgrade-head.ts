@@ -1,5 +1,8 @@
 import { SYNC_PATH, SYNC_SUBPROTOCOL } from "@bulrush/proto";
 
+/** Where the other servers ask how many streams this one has. `?reserve` announces a client. */
+export const LOAD_PATH = "/v1/load";
+
 /** The head of an HTTP request is read up to here; a client of ours sends some 300 bytes. */
 export const MAX_HEAD_BYTES: number = 8 * 1024;
 
@@ -13,6 +16,8 @@ export interface UpgradeRequest {
 export type HeadResult =
   | { readonly state: "more" }
   | { readonly state: "bad"; readonly httpStatus: number; readonly reason: string }
+  /** Another server asks for this one's load. */
+  | { readonly state: "load"; readonly reserve: boolean }
   | { readonly state: "complete"; readonly request: UpgradeRequest; readonly rest: Buffer };
 
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
@@ -46,6 +51,14 @@ export function readUpgradeHead(received: Buffer): HeadResult {
   return checkRequest(request) ?? { state: "complete", request, rest: received.subarray(end + END_OF_HEAD.length) };
 }
 
+/** An answer in JSON; the connection is closed after it. */
+export function formatHttpAnswer(body: string): string {
+  return (
+    `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  );
+}
+
 /** An answer for a request that is refused; the connection is closed after it. */
 export function formatHttpError(httpStatus: number, reason: string): string {
   const body = `${reason}\n`;
@@ -58,6 +71,7 @@ export function formatHttpError(httpStatus: number, reason: string): string {
 
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: "Bad Request",
+  403: "Forbidden",
   404: "Not Found",
   405: "Method Not Allowed",
   426: "Upgrade Required",
@@ -65,6 +79,8 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 };
 
 function checkRequest(request: UpgradeRequest): HeadResult | undefined {
+  if (request.method === "GET" && (request.url === LOAD_PATH || request.url === `${LOAD_PATH}?reserve`))
+    return { state: "load", reserve: request.url !== LOAD_PATH };
   if (request.url !== SYNC_PATH) return bad(404, `There is nothing here but ${SYNC_PATH}`);
   if (request.method !== "GET") return bad(405, `Use GET, not ${request.method}`);
   if (request.headers["upgrade"]?.toLowerCase() !== "websocket") return bad(426, "This is a websocket endpoint");

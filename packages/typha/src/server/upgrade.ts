@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Transport } from "./transport.ts";
-import { formatHttpError, readUpgradeHead } from "./upgrade-head.ts";
+import { formatHttpAnswer, formatHttpError, readUpgradeHead } from "./upgrade-head.ts";
 import type { WebsocketUpgrader } from "./websocket-transport.ts";
 
 /** Exactly one of these is called. */
@@ -8,8 +8,10 @@ export interface UpgradeHandlers {
   onUpgraded(transport: Transport): void;
   /** The request was answered with an HTTP error; the connection closes. */
   onFailed(reason: string): void;
-  /** The peer closed before it had sent a request. */
+  /** The peer closed before it had sent a request, or after it was told the load. */
   onLeft(): void;
+  /** The load of this server for another one, as JSON; undefined: this peer is not told. */
+  load(reserve: boolean): string | undefined;
 }
 
 /** Reads the HTTP request of a fresh connection and makes a websocket of it. The caller bounds the time. */
@@ -28,6 +30,15 @@ export function receiveUpgrade(
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
     const head = readUpgradeHead(received);
     if (head.state === "more") return;
+    if (head.state === "load") {
+      socket.off("data", onData);
+      const load = handlers.load(head.reserve);
+      socket.end(
+        load === undefined ? formatHttpError(403, "Only for servers of this Service") : formatHttpAnswer(load),
+      );
+      socket.destroySoon();
+      return;
+    }
     finish();
     if (head.state === "bad") {
       socket.end(formatHttpError(head.httpStatus, head.reason));
