@@ -18,15 +18,17 @@ export interface DaemonOptions {
 }
 
 /**
- * A server of somebody else's that a test starts, kills and starts again with the same arguments. It ends with the
- * process that made it, however that one ends, and does not keep it running.
+ * A server of somebody else's that a test starts, kills and starts again. It ends with the process that made it, however
+ * that one ends, and does not keep it running.
  */
 export class Daemon {
   readonly #options: DaemonOptions;
+  #args: readonly string[];
   #child: ChildProcess | undefined;
 
   private constructor(options: DaemonOptions) {
     this.#options = options;
+    this.#args = options.args;
   }
 
   /** Starts it and waits until it is ready. */
@@ -56,9 +58,10 @@ export class Daemon {
     await exited;
   }
 
-  /** Kills it if it runs, starts it again and waits until it is ready. */
-  async restart(): Promise<void> {
+  /** Kills it if it runs, starts it again, with other arguments if there are any, and waits until it is ready. */
+  async restart(args: readonly string[] = this.#args): Promise<void> {
     await this.kill();
+    this.#args = args;
     await this.#launch();
   }
 
@@ -77,10 +80,10 @@ export class Daemon {
   }
 
   async #launch(): Promise<void> {
-    const { program, args, env, logFile, isReady } = this.#options;
+    const { program, env, logFile, isReady } = this.#options;
     const log = openSync(logFile, "a");
     // prctl(2), PR_SET_PDEATHSIG: the kernel ends it when this process ends, be it by SIGKILL.
-    this.#child = spawn("setpriv", ["--pdeathsig", "SIGKILL", program, ...args], {
+    this.#child = spawn("setpriv", ["--pdeathsig", "SIGKILL", program, ...this.#args], {
       stdio: ["ignore", log, log],
       env: { PATH: process.env["PATH"] ?? "", ...env },
     });

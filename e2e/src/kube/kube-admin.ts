@@ -20,7 +20,7 @@ export interface KubeObject {
 
 export interface KubeAnswer {
   readonly status: number;
-  /** Parsed where it is JSON, else the text. */
+  /** Parsed where it is JSON, else the text: the events of a watch are. */
   readonly body: unknown;
 }
 
@@ -40,6 +40,22 @@ export class KubeRefusal extends Error {
     super(`${op}: ${answer.status} ${message ?? JSON.stringify(answer.body)}`);
     this.status = answer.status;
   }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** True for a 404 that names the object: without that it is the kind which is not there. */
+function namesMissing({ status, body }: KubeAnswer): boolean {
+  const { details } = (typeof body === "object" && body !== null ? body : {}) as {
+    readonly details?: { readonly name?: string };
+  };
+  return status === 404 && (details?.name ?? "") !== "";
 }
 
 interface ApiResource {
@@ -78,7 +94,7 @@ export class KubeAdmin {
         answer.on("error", reject);
         answer.on("end", () => {
           const isJson = (answer.headers["content-type"] ?? "").startsWith("application/json");
-          resolve({ status: answer.statusCode ?? 0, body: isJson ? (JSON.parse(text) as unknown) : text });
+          resolve({ status: answer.statusCode ?? 0, body: isJson ? jsonOf(text) : text });
         });
       });
       sent.on("error", reject);
@@ -113,11 +129,15 @@ export class KubeAdmin {
     return this.#mustDo("PATCH", path, object, "application/apply-patch+yaml");
   }
 
-  /** At once: there is no kubelet that would end a pod. Returns whether it was there. */
+  /**
+   * At once: there is no kubelet that would end a pod. Returns whether it was there.
+   *
+   * @throws KubeRefusal, also with 404 where the server does not serve the kind (yet).
+   */
   async delete(object: KubeObject): Promise<boolean> {
     const path = `${await this.#path(object)}?gracePeriodSeconds=0`;
     const answer = await this.request("DELETE", path);
-    if (answer.status === 404) return false;
+    if (namesMissing(answer)) return false;
     if (answer.status >= 300) throw new KubeRefusal(`DELETE ${path}`, answer);
     return true;
   }

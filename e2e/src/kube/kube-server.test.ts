@@ -7,7 +7,9 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kubeBinaries, skipWithoutKube } from "./binaries.ts";
 import { EtcdServer } from "./etcd-server.ts";
-import type { KubeRefusal } from "./kube-admin.ts";
+import { ApiProxy } from "./api-proxy.ts";
+import { KubeAdmin, type KubeRefusal } from "./kube-admin.ts";
+import { ADMIN_TOKEN } from "./kube-files.ts";
 import { KubeServer } from "./kube-server.ts";
 
 const CRD = `
@@ -111,6 +113,67 @@ describe("KubeServer", { skip: skipWithoutKube() }, () => {
       `/api/v1/pods?limit=1&resourceVersion=${at}&resourceVersionMatch=Exact`,
     );
     assert.equal(answer.status, 410);
+  });
+
+  test("ApiProxy shortens pages, sees what gets 410, and holds a list up in its middle", async (t) => {
+    await kube.admin.createNamespace("t3");
+    for (const name of ["a", "b", "c"]) await kube.admin.create({ ...pod(name), metadata: { name, namespace: "t3" } });
+    const proxy = await ApiProxy.start({ ...kube, maxPage: 2 });
+    const admin = new KubeAdmin({
+      url: `https://127.0.0.1:${proxy.port}`,
+      caPem: kube.files.caPem,
+      token: ADMIN_TOKEN,
+    });
+    t.after(() => {
+      admin.close();
+      proxy.stop();
+    });
+    const path = "/api/v1/namespaces/t3/pods";
+    const page = async (query: string) => {
+      const { status, body } = await admin.request("GET", `${path}?${query}`);
+      const { items, metadata } = body as {
+        items?: unknown[];
+        metadata: { continue?: string; resourceVersion: string };
+      };
+      return { status, items: items?.length, ...metadata };
+    };
+    const first = await page("limit=500");
+    assert.deepEqual([first.status, first.items], [200, 2]);
+    assert.equal((await page(`limit=500&continue=${first.continue ?? ""}`)).items, 1);
+    const held: string[] = [];
+    proxy.beforeNextContinuation(async (of) => {
+      held.push(of);
+      // One is not enough for the watch: the revision after its own would still be there.
+      for (const name of ["d", "e"]) await kube.admin.create({ ...pod(name), metadata: { name, namespace: "t3" } });
+      await kube.etcd.compact();
+    });
+    assert.equal((await page(`limit=500&continue=${first.continue ?? ""}`)).status, 410);
+    assert.deepEqual(held, [path]);
+    const watch = await admin.request(
+      "GET",
+      `${path}?watch=true&resourceVersion=${first.resourceVersion}&timeoutSeconds=1`,
+    );
+    assert.match(JSON.stringify(watch.body), /410/);
+    const { lists, continuations, expiredContinuations, watches, expiredWatches } = proxy.traffic;
+    assert.deepEqual(
+      { lists, continuations, expiredContinuations, watches, expiredWatches },
+      {
+        lists: 1,
+        continuations: 2,
+        expiredContinuations: 1,
+        watches: 1,
+        expiredWatches: 1,
+      },
+    );
+  });
+
+  test("restart() takes other options: a server without a feature", async () => {
+    const query =
+      "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1";
+    const ask = async () => (await kube.admin.request("GET", `/api/v1/pods?${query}`)).status;
+    assert.equal(await ask(), 200);
+    await kube.restart({ featureGates: { WatchList: false } });
+    assert.equal(await ask(), 422);
   });
 
   test("apiserver.restart() and etcd.daemon.restart() keep port and data", async () => {

@@ -37,9 +37,12 @@ export class KubeServer {
   readonly admin: KubeAdmin;
   readonly etcd: EtcdServer;
   readonly apiserver: Daemon;
+  readonly #options: KubeOptions;
 
   private constructor(
-    fields: Pick<KubeServer, "port" | "directory" | "files" | "kubeconfig" | "admin" | "etcd" | "apiserver">,
+    fields: Pick<KubeServer, "port" | "directory" | "files" | "kubeconfig" | "admin" | "etcd" | "apiserver"> & {
+      readonly options: KubeOptions;
+    },
   ) {
     this.port = fields.port;
     this.url = `https://127.0.0.1:${fields.port}`;
@@ -49,6 +52,7 @@ export class KubeServer {
     this.admin = fields.admin;
     this.etcd = fields.etcd;
     this.apiserver = fields.apiserver;
+    this.#options = fields.options;
   }
 
   /** Starts both and waits until the API server is ready. */
@@ -61,35 +65,11 @@ export class KubeServer {
     const [port = 0] = await freePorts(1);
     const url = `https://127.0.0.1:${port}`;
     const admin = new KubeAdmin({ url, caPem: files.caPem, token: ADMIN_TOKEN });
-    const uncached = (options.uncached ?? []).map((plural) => `${plural}#0`);
-    const gates = Object.entries(options.featureGates ?? {}).map(([name, on]) => `${name}=${String(on)}`);
     let apiserver: Daemon;
     try {
       apiserver = await Daemon.start({
         program,
-        args: [
-          `--etcd-servers=${etcd.endpoint}`,
-          "--bind-address=127.0.0.1",
-          `--secure-port=${port}`,
-          "--advertise-address=127.0.0.1",
-          `--tls-cert-file=${files.server.cert}`,
-          `--tls-private-key-file=${files.server.key}`,
-          `--client-ca-file=${files.server.ca}`,
-          `--token-auth-file=${files.tokens}`,
-          "--service-account-issuer=https://kubernetes.default.svc",
-          `--service-account-key-file=${files.serviceAccountPublicKey}`,
-          `--service-account-signing-key-file=${files.serviceAccountKey}`,
-          "--service-cluster-ip-range=10.96.0.0/16",
-          "--authorization-mode=RBAC",
-          "--endpoint-reconciler-type=none",
-          "--allow-privileged=true",
-          "--profiling=false",
-          "--enable-priority-and-fairness=false",
-          "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-          ...(uncached.length > 0 ? [`--watch-cache-sizes=${uncached.join(",")}`] : []),
-          ...(gates.length > 0 ? [`--feature-gates=${gates.join(",")}`] : []),
-          ...(options.extraArgs ?? []),
-        ],
+        args: apiserverArgs({ port, files, etcd }, options),
         env: { HOME: directory },
         logFile: join(directory, "kube-apiserver.log"),
         isReady: async () => (await admin.request("GET", "/readyz")).status === 200,
@@ -100,7 +80,12 @@ export class KubeServer {
     }
     const kubeconfig = join(directory, "kubeconfig");
     writeKubeconfig(kubeconfig, url, files.caPem, ADMIN_TOKEN);
-    return new KubeServer({ port, directory, files, kubeconfig, admin, etcd, apiserver });
+    return new KubeServer({ port, directory, files, kubeconfig, admin, etcd, apiserver, options });
+  }
+
+  /** Kills the API server and starts it again, with these options instead of those that it was started with. */
+  async restart(changes: KubeOptions = {}): Promise<void> {
+    await this.apiserver.restart(apiserverArgs(this, { ...this.#options, ...changes }));
   }
 
   /** The same hands for a bearer of `token`. The caller closes them. */
@@ -126,4 +111,35 @@ export class KubeServer {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
+}
+
+function apiserverArgs(
+  { port, files, etcd }: Pick<KubeServer, "port" | "files" | "etcd">,
+  options: KubeOptions,
+): readonly string[] {
+  const uncached = (options.uncached ?? []).map((plural) => `${plural}#0`);
+  const gates = Object.entries(options.featureGates ?? {}).map(([name, on]) => `${name}=${String(on)}`);
+  return [
+    `--etcd-servers=${etcd.endpoint}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${port}`,
+    "--advertise-address=127.0.0.1",
+    `--tls-cert-file=${files.server.cert}`,
+    `--tls-private-key-file=${files.server.key}`,
+    `--client-ca-file=${files.server.ca}`,
+    `--token-auth-file=${files.tokens}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${files.serviceAccountPublicKey}`,
+    `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    "--service-cluster-ip-range=10.96.0.0/16",
+    "--authorization-mode=RBAC",
+    "--endpoint-reconciler-type=none",
+    "--allow-privileged=true",
+    "--profiling=false",
+    "--enable-priority-and-fairness=false",
+    "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+    ...(uncached.length > 0 ? [`--watch-cache-sizes=${uncached.join(",")}`] : []),
+    ...(gates.length > 0 ? [`--feature-gates=${gates.join(",")}`] : []),
+    ...(options.extraArgs ?? []),
+  ];
 }
