@@ -14,3 +14,11 @@ export type { TyphaConfig } from "./config/typha-config.ts";
 export { TYPHA_TABLE } from "./config/typha-table.ts";
 export { createTypha, type Typha, type TyphaDependencies } from "./create-typha.ts";
 export { TYPHA_ERROR_CODES, TyphaError, type TyphaErrorCode } from "./errors.ts";
+export { connectionLimit, type ConnectionLimit, type LimitBasis, type LimitInputs } from "./limit/connection-limit.ts";
+export {
+  type ForecastInputs,
+  forecastLimit,
+  type LimitForecast,
+  type LimitWarning,
+  type LimitWarningCode,
+} from "./limit/limit-forecast.ts";

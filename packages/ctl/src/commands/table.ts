@@ -62,4 +62,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Copy everything from one datastore into another, with both locked",
     load: async () => (await import("./migrate.ts")).migrate,
   },
+  {
+    name: "limits",
+    summary: "Work out Typha's connection limit for a cluster that is not there yet",
+    load: async () => (await import("../limits/limits.ts")).limits,
+  },
 ];
