@@ -75,9 +75,29 @@ test("convertClusterNetworkPolicy() takes networks on egress", () => {
   assert.deepEqual(spec?.types, ["Egress"]);
 });
 
-test("convertClusterNetworkPolicy() drops a rule of an unknown action", () => {
-  const { rules, fields } = ingressOf({ action: "Log" });
-  assert.deepEqual([rules, fields], [[], ["spec.ingress[0].action"]]);
+test("convertClusterNetworkPolicy() drops a rule whose action would only log or let through", () => {
+  for (const action of ["Log", "Allow"]) {
+    const { rules, fields } = ingressOf({ action });
+    assert.deepEqual([rules, fields], [[], ["spec.ingress[0].action"]]);
+  }
+});
+
+test("convertClusterNetworkPolicy() denies what a rule without a readable action matches", () => {
+  const protocols = [{ tcp: { destinationPort: { number: 80 } } }];
+  const source = { selector: PODS, namespaceSelector: "all()" };
+  for (const action of [undefined, null, 7, "deny", "constructor"]) {
+    const { rules, fields } = ingressOf({ action, protocols });
+    assert.deepEqual(rules, [{ action: "Deny", protocol: "TCP", source, destination: { ports: [80] } }]);
+    assert.deepEqual(fields, ["spec.ingress[0].action"]);
+  }
+  assert.deepEqual(convert({ ingress: [null] }).spec?.ingress, [{ action: "Deny" }]);
+});
+
+test("convertClusterNetworkPolicy() does not take an empty list of networks for every network", () => {
+  const egressOf = (action: string, to: readonly object[]) => convert({ egress: [{ action, to }] });
+  const accept = egressOf("Accept", [{ networks: [] }]);
+  assert.deepEqual([accept.spec?.egress, accept.fields], [[], ["spec.egress[0].to[0].networks"]]);
+  assert.deepEqual(egressOf("Deny", [{ networks: [] }]).spec?.egress, [{ action: "Deny", destination: {} }]);
 });
 
 test("convertClusterNetworkPolicy() denies everything where a Deny or Pass has bad ports", () => {
@@ -97,6 +117,20 @@ test("convertClusterNetworkPolicy() closes a rule with a peer of an unknown kind
   const closed = [{ action: "Deny", protocol: "TCP", source: {}, destination: { ports: [80] } }];
   assert.deepEqual(ingressOf({ action: "Deny", from, protocols }).rules, closed);
   assert.deepEqual(ingressOf({ action: "Pass", from, protocols }).rules, closed);
+  assert.deepEqual(ingressOf({ action: "Pass", from, protocols }).fields, ["spec.ingress[0].from[1].nodes"]);
+});
+
+test("convertClusterNetworkPolicy() closes what names domains, on its ports where it has some", () => {
+  const to = [{ domainNames: ["example.org"] }, { networks: ["10.0.0.0/8"] }];
+  const protocols = [{ destinationNamedPort: "https" }];
+  const { spec, fields } = convert({
+    egress: [
+      { action: "Accept", to },
+      { action: "Deny", to, protocols },
+    ],
+  });
+  assert.deepEqual(spec?.egress, [{ action: "Deny", destination: { ports: ["https"] } }]);
+  assert.deepEqual(fields, ["spec.egress[0].to[0].domainNames", "spec.egress[1].to[0].domainNames"]);
 });
 
 test("convertClusterNetworkPolicy() closes a policy whose subject cannot be read", () => {

@@ -72,8 +72,22 @@ const protocol = union({
   sctp: withPort,
   destinationNamedPort: text((name) => /^(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*$/i.test(name), "a port name"),
 });
-const ingressPeer = union({ namespaces: labelSelector, pods });
-const egressPeer = union({ namespaces: labelSelector, pods, networks: list(cidr) });
+
+/** An empty list of networks would be no condition at all. */
+const networks: Check = (value) =>
+  Array.isArray(value) && value.length === 0 ? wrong("Needs a network") : list(cidr)(value);
+
+/** Other kinds of peers (`nodes`, `domainNames`) may be right, but are nothing that we can match. */
+function peer(kinds: Readonly<Record<string, Check>>): Check {
+  const check = union(kinds);
+  return (value) => {
+    const other = isObject(value) ? Object.keys(value).find((name) => !Object.hasOwn(kinds, name)) : undefined;
+    return other === undefined ? check(value) : wrong(`Peers of kind "${other}" are not supported`, other);
+  };
+}
+
+const ingressPeer = peer({ namespaces: labelSelector, pods });
+const egressPeer = peer({ namespaces: labelSelector, pods, networks });
 const common = { name: text(), action: oneOf("Accept", "Deny", "Pass"), protocols: list(protocol) };
 const CHECKS = {
   ingress: object({ ...common, from: list(ingressPeer) }),
@@ -84,8 +98,8 @@ type Direction = keyof typeof CHECKS;
 
 /**
  * A policy.networking.k8s.io ClusterNetworkPolicy as a v3 GlobalNetworkPolicy. A rule that cannot be read closes: an
- * Accept is dropped; a Deny or a Pass denies everything, or what its ports say where only a peer is of a kind that we do
- * not know.
+ * Accept or Log is dropped; a Deny, a Pass or one without a readable action denies everything, or what its ports say
+ * where only a peer is of a kind that we do not know.
  */
 export function convertClusterNetworkPolicy(policy: Resource): ConvertedClusterPolicy {
   const spec = isObject(policy.spec) ? policy.spec : {};
@@ -166,13 +180,18 @@ function missing(rule: unknown, direction: Direction, path: Path): Issue[] {
   return ["action", peers].filter(isEmpty).map((name) => ({ path: [...path, name], message: "Missing" }));
 }
 
+/** What lets through, or decides nothing: such a rule may be missing. */
+const HARMLESS_ACTIONS: ReadonlySet<unknown> = new Set(["Accept", "Allow", "Log"]);
+
 function closeRule(rule: unknown, direction: Direction, found: readonly Issue[]): RuleSpec[] {
-  const action = isObject(rule) ? rule["action"] : undefined;
-  if (action !== "Deny" && action !== "Pass") return [];
+  const fields: ClusterPolicyRule = isObject(rule) ? rule : {};
+  if (HARMLESS_ACTIONS.has(fields.action)) return [];
   const peers = direction === "ingress" ? "from" : "to";
-  if (!found.every(({ path }) => path[3] === peers)) return [{ action: "Deny" }];
-  const ports = (rule as ClusterPolicyRule).protocols ?? [];
-  return combine("Deny", {}, direction, [{}], ports);
+  const isOnly = (...names: readonly string[]): boolean =>
+    found.every(({ path }) => typeof path[3] === "string" && names.includes(path[3]));
+  if (isOnly("action")) return convertRule({ ...fields, action: "Deny" }, direction);
+  if (isOnly("action", peers)) return combine("Deny", {}, direction, [{}], fields.protocols ?? []);
+  return [{ action: "Deny" }];
 }
 
 function convertRule(rule: ClusterPolicyRule, direction: Direction): RuleSpec[] {

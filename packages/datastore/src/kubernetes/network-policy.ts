@@ -1,4 +1,4 @@
-import { canonicalCidr } from "@bulrush/ip";
+import { canonicalCidr, containsCidr, parseCidr } from "@bulrush/ip";
 import {
   CALICO_V3,
   type EntityRule,
@@ -72,10 +72,26 @@ const policyPeer: Check = (value) => {
   const hasSelectors = (value["podSelector"] ?? value["namespaceSelector"] ?? undefined) !== undefined;
   if (hasSelectors === (ipBlock !== undefined))
     issues = joined(issues, wrong("A peer is either an ipBlock or selectors"));
-  if (isObject(ipBlock) && (ipBlock["cidr"] ?? undefined) === undefined)
-    issues = joined(issues, wrong("Missing", "ipBlock", "cidr"));
-  return issues;
+  if (!isObject(ipBlock)) return issues;
+  if ((ipBlock["cidr"] ?? undefined) === undefined) issues = joined(issues, wrong("Missing", "ipBlock", "cidr"));
+  return joined(issues, exceptionsOutside(ipBlock));
 };
+
+/** An API server lets in no exception that takes nothing out of the block: what it was meant to take out is not known. */
+function exceptionsOutside({ cidr: block, except }: Readonly<Record<string, unknown>>): Issue[] | undefined {
+  const outer = typeof block === "string" ? parseCidr(block) : undefined;
+  if (outer === undefined || !Array.isArray(except)) return undefined;
+  let issues: Issue[] | undefined;
+  for (const [i, text] of (except as unknown[]).entries()) {
+    const inner = typeof text === "string" ? parseCidr(text) : undefined;
+    if (inner === undefined || (containsCidr(outer, inner) && inner.prefixLength > outer.prefixLength)) continue;
+    issues = joined(
+      issues,
+      wrong(`Expected a part of ${String(block)}, found "${String(text)}"`, "ipBlock", "except", i),
+    );
+  }
+  return issues;
+}
 
 const ingressRule = object({ from: list(policyPeer), ports: list(policyPort) });
 const egressRule = object({ to: list(policyPeer), ports: list(policyPort) });

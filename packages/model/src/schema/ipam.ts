@@ -62,3 +62,8 @@ export const blockAffinitySpecV3: ObjectShape = object(
   { ...blockAffinitySpec.fields, deleted: boolean() },
   { required: blockAffinitySpec.required ?? [] },
 );
+/** What a reader takes in either group: a manifest may have come from the other one. */
+export const blockAffinitySpecRead: ObjectShape = object(
+  { ...blockAffinitySpec.fields, deleted: boolean({ orText: true }) },
+  { required: blockAffinitySpec.required ?? [] },
+);

@@ -42,6 +42,8 @@ export interface NumberShape extends Common {
 
 export interface BooleanShape extends Common {
   readonly type: "boolean";
+  /** The words "true" and "false" will do for a reader; an API server that is told of the shape refuses them. */
+  readonly orText?: boolean;
 }
 
 /** A whole number, or text where that is not enough: a port, a protocol, an AS number. */

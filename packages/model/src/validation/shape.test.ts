@@ -85,6 +85,8 @@ describeRows("kinds of which only the schema knows", [
   [made("IPAMHandle", { handleID: "h", block: { "10.0.0.0/26": 1 } })],
   [made("IPAMHandle", { handleID: "h" }), "spec.block"],
   [made("BlockAffinity", { state: "confirmed", node: "n", cidr: "10.0.0.0/26", deleted: false })],
+  [made("BlockAffinity", { state: "confirmed", node: "n", cidr: "10.0.0.0/26", deleted: "true" })],
+  [made("BlockAffinity", { state: "confirmed", node: "n", cidr: "10.0.0.0/26", deleted: "yes" }), "spec.deleted"],
   [made("BlockAffinity", { state: "perhaps", node: "n", cidr: "x" }), "spec.state", "spec.cidr"],
   [made("IPAMConfiguration", { strictAffinity: false, autoAllocateBlocks: true, maxBlocksPerHost: 20 })],
   [

@@ -22,7 +22,8 @@ export function checkShape(issues: IssueList, path: string, value: unknown, shap
       if (typeof value !== "number" || !Number.isFinite(value)) issues.add(path, expectedBut("a number", value));
       return;
     case "boolean":
-      if (typeof value !== "boolean") issues.add(path, expectedBut("true or false", value));
+      if (typeof value !== "boolean" && !(shape.orText === true && (value === "true" || value === "false")))
+        issues.add(path, expectedBut("true or false", value));
       return;
     case "integer-or-text": {
       const isGood = typeof value === "string" ? matches(value, shape.pattern) : isWithin(value, shape);

@@ -1,6 +1,7 @@
+import { blockAffinitySpecRead } from "../schema/ipam.ts";
 import { RESOURCE_DEFINITIONS } from "../schema/resources.ts";
 import type { ObjectShape } from "../schema/shape.ts";
-import { CALICO_V3, kindFacts } from "../v3/kind.ts";
+import { CALICO_CRD_V1, CALICO_V3, kindFacts } from "../v3/kind.ts";
 import type { Resource } from "../v1/value.ts";
 import { isObject } from "../v3/json-object.ts";
 import { isAbsent, readObject } from "./field.ts";
@@ -53,6 +54,7 @@ export function validateResource(resource: Resource): readonly Issue[] {
 const SPEC_SHAPES: ReadonlyMap<string, ObjectShape> = new Map([
   ...RESOURCE_DEFINITIONS.map(({ kind, spec }) => [`${CALICO_V3} ${kind}`, spec] as const),
   ...RESOURCE_DEFINITIONS.map(({ apiVersion, kind, spec }) => [`${apiVersion} ${kind}`, spec] as const),
+  ...[CALICO_CRD_V1, CALICO_V3].map((version) => [`${version} BlockAffinity`, blockAffinitySpecRead] as const),
 ]);
 
 /** What an API server with our definitions would refuse, as far as the checks before have not said it. */

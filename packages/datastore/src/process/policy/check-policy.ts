@@ -1,4 +1,5 @@
-import { hasPorts, isObject } from "@bulrush/model";
+import { parseCidr } from "@bulrush/ip";
+import { hasPorts, isObject, protocolNumber } from "@bulrush/model";
 import {
   boolean,
   type Check,
@@ -23,54 +24,85 @@ const dnsName = text(
   "a name of lower-case letters, digits, - and .",
 );
 
-const entity = object({
+const dnsLabel = text(
+  (value) => value.length <= 63 && /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(value),
+  "a name of at most 63 lower-case letters, digits and -",
+);
+
+/** Such an exception leaves nothing over: a rule to deny would deny nothing. */
+const exceptedNet: Check = (value) =>
+  cidr(value) ??
+  (parseCidr(value as string)?.prefixLength === 0
+    ? wrong(`Expected a network that leaves something over, found ${JSON.stringify(value)}`)
+    : undefined);
+
+const serviceFields = object({ name: dnsLabel, namespace: (value) => (value === "" ? undefined : dnsLabel(value)) });
+
+/** The service of a side. Without its name it would be no condition, without its namespace it would match nothing. */
+function serviceMatch(isNamespaced: boolean): Check {
+  return (value) => {
+    let issues = serviceFields(value);
+    if (!isObject(value)) return issues;
+    if ((value["name"] ?? undefined) === undefined) issues = joined(issues, wrong("A service needs a name", "name"));
+    if (isNamespaced || isSaid(value["namespace"])) return issues;
+    return joined(issues, wrong("A service needs a namespace here", "namespace"));
+  };
+}
+
+const entityFields: Readonly<Record<string, Check>> = {
   nets: list(cidr),
-  notNets: list(cidr),
+  notNets: list(exceptedNet),
   selector: selector(),
   notSelector: selector(),
   namespaceSelector: selector(true),
-  services: object({ name: text(), namespace: text() }),
   ports: list(port),
   notPorts: list(port),
   serviceAccounts: object({ names: list(dnsName), selector: selector() }),
-});
+};
 
 const icmp = object({ type: integer(0, 254), code: integer(0, 255) });
 
-const ruleFields = object({
-  action: oneOf("Allow", "Deny", "Log", "Pass"),
-  ipVersion: oneOf(4, 6),
-  protocol,
-  notProtocol: protocol,
-  icmp,
-  notICMP: icmp,
-  source: entity,
-  destination: entity,
-  http: object({ methods: list(text()), paths: list(object({ exact: text(), prefix: text() })) }),
-  metadata: object({ annotations: stringMap }),
-});
+const httpPathFields = object({ exact: text(), prefix: text() });
+
+/** Without either it would be no condition. */
+const httpPath: Check = (value) => {
+  const issues = httpPathFields(value);
+  if (!isObject(value) || isSaid(value["exact"]) !== isSaid(value["prefix"])) return issues;
+  return joined(issues, wrong("Expected either exact or prefix"));
+};
+
+function fieldsOfRules(isNamespaced: boolean): Check {
+  const entity = object({ ...entityFields, services: serviceMatch(isNamespaced) });
+  return object({
+    action: oneOf("Allow", "Deny", "Log", "Pass"),
+    ipVersion: oneOf(4, 6),
+    protocol,
+    notProtocol: protocol,
+    icmp,
+    notICMP: icmp,
+    source: entity,
+    destination: entity,
+    http: object({ methods: list(text()), paths: list(httpPath) }),
+    metadata: object({ annotations: stringMap }),
+  });
+}
 
 function checkPorts(rule: Record<string, unknown>): Issue[] | undefined {
   let issues: Issue[] | undefined;
-  const protocolOf = rule["protocol"] ?? undefined;
-  const read = protocolOf === undefined ? undefined : readProtocol(protocolOf);
+  const number = protocolOf(rule);
   for (const side of ["source", "destination"]) {
     const match = rule[side];
     if (!isObject(match)) continue;
     for (const field of ["ports", "notPorts"]) {
       const ports = match[field];
       if (!Array.isArray(ports) || ports.length === 0) continue;
-      if (protocolOf === undefined ? ports.some(isByNumber) : read !== undefined && !hasPorts(read)) {
-        const message =
-          protocolOf === undefined
-            ? "Ports by number need a protocol"
-            : `Protocol ${JSON.stringify(protocolOf)} has no ports`;
-        issues = joined(issues, wrong(message, side, field));
-      }
+      if (number === undefined ? !ports.some(isByNumber) : number === null || hasPorts(number)) continue;
+      const message =
+        number === undefined
+          ? "Ports by number need a protocol"
+          : `Protocol ${JSON.stringify(rule["protocol"])} has no ports`;
+      issues = joined(issues, wrong(message, side, field));
     }
-    const services = match["services"];
-    if (isObject(services) && (services["name"] ?? "") === "" && (services["namespace"] ?? "") !== "")
-      issues = joined(issues, wrong("A service needs a name", side, "services", "name"));
   }
   return issues;
 }
@@ -80,39 +112,76 @@ function isByNumber(value: unknown): boolean {
   return read !== undefined && isNumericPort(read);
 }
 
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+/** The number of the rule's protocol; undefined for none, null for one that cannot be read. */
+function protocolOf(rule: Record<string, unknown>): number | undefined | null {
+  const named = rule["protocol"] ?? undefined;
+  return named === undefined ? undefined : (protocolNumber(readProtocol(named)) ?? null);
+}
+
+const ICMP_PROTOCOLS: ReadonlySet<unknown> = new Set([1, 58, null]);
+
 function checkIcmp(rule: Record<string, unknown>): Issue[] | undefined {
   let issues: Issue[] | undefined;
   for (const field of ["icmp", "notICMP"]) {
     const match = rule[field];
-    if (isObject(match) && (match["code"] ?? undefined) !== undefined && (match["type"] ?? undefined) === undefined)
-      issues = joined(issues, wrong("An ICMP code needs a type", field));
+    if (!isObject(match)) continue;
+    const [hasType, hasCode] = [isSaid(match["type"]), isSaid(match["code"])];
+    if (hasCode && !hasType) issues = joined(issues, wrong("An ICMP code needs a type", field));
+    if ((hasType || hasCode) && !ICMP_PROTOCOLS.has(protocolOf(rule)))
+      issues = joined(issues, wrong("ICMP fields need protocol ICMP or ICMPv6", field));
   }
   return issues;
 }
 
+const HTTP_PROTOCOLS: ReadonlySet<unknown> = new Set([undefined, 6, null]);
+
+/** Where nothing looks into HTTP the condition would be none, and the rule would do what it does to everything. */
+function checkHttp(rule: Record<string, unknown>, direction: Direction): Issue[] | undefined {
+  if (!isSaid(rule["http"])) return undefined;
+  if (direction === "ingress" && rule["action"] === "Allow" && HTTP_PROTOCOLS.has(protocolOf(rule))) return undefined;
+  return wrong("HTTP conditions may only stand in an ingress rule with action Allow and protocol TCP", "http");
+}
+
+type Direction = "ingress" | "egress";
+
 /** One rule of a Calico policy or profile. */
-const rule: Check = (value) => {
-  let issues = ruleFields(value);
-  if (!isObject(value)) return issues;
-  if ((value["action"] ?? undefined) === undefined) issues = joined(issues, wrong("A rule needs an action", "action"));
-  return joined(joined(issues, checkPorts(value)), checkIcmp(value));
-};
+function ruleOf(direction: Direction, isNamespaced: boolean): Check {
+  const fields = fieldsOfRules(isNamespaced);
+  return (value) => {
+    let issues = fields(value);
+    if (!isObject(value)) return issues;
+    if ((value["action"] ?? undefined) === undefined)
+      issues = joined(issues, wrong("A rule needs an action", "action"));
+    issues = joined(joined(issues, checkPorts(value)), checkIcmp(value));
+    return joined(issues, checkHttp(value, direction));
+  };
+}
+
+/** The lists of rules. */
+function rulesOf(isNamespaced: boolean): Readonly<Record<Direction, Check>> {
+  return { ingress: list(ruleOf("ingress", isNamespaced)), egress: list(ruleOf("egress", isNamespaced)) };
+}
 
 const types = list(oneOf("Ingress", "Egress"));
 
-const namespacedFields: Readonly<Record<string, Check>> = {
+const commonFields: Readonly<Record<string, Check>> = {
   tier: text((value) => /^[A-Za-z0-9_.-]{0,128}$/.test(value), "the name of a tier"),
   order: number,
   selector: selector(),
   serviceAccountSelector: selector(),
   types,
-  ingress: list(rule),
-  egress: list(rule),
   performanceHints: list(oneOf("AssumeNeededOnEveryNode")),
 };
 
+const namespacedFields: Readonly<Record<string, Check>> = { ...commonFields, ...rulesOf(true) };
+
 const globalFields: Readonly<Record<string, Check>> = {
-  ...namespacedFields,
+  ...commonFields,
+  ...rulesOf(false),
   namespaceSelector: selector(),
   doNotTrack: boolean,
   preDNAT: boolean,
@@ -132,4 +201,4 @@ export const POLICY_SPEC_CHECKS: Readonly<Record<CheckedPolicyKind, Check>> = {
 };
 
 /** The spec of a profile. */
-export const profileSpec: Check = object({ ingress: list(rule), egress: list(rule), labelsToApply: stringMap });
+export const profileSpec: Check = object({ ...rulesOf(false), labelsToApply: stringMap });

@@ -41,9 +41,9 @@ test("policyProcessor() converts a namespaced policy", () => {
         protocol: "TCP",
         source: { nets: ["1.2.3.4/24", "5.6.7.8"], notNets: ["1.2.3.4"], selector: "x == 'y'", notPorts: ["8:9"] },
         destination: { ports: [80, "90:91", "http", "7"], services: { name: "svc" } },
-        http: { methods: ["GET"], paths: [{ exact: "/a" }, { prefix: "/b" }] },
         metadata: { annotations: { z: "1", a: "2" } },
       },
+      { action: "Allow", http: { methods: ["GET"], paths: [{ exact: "/a" }, { prefix: "/b" }] } },
     ],
     egress: [
       { action: "Log", notProtocol: 17 },
@@ -71,7 +71,6 @@ test("policyProcessor() converts a namespaced policy", () => {
         dst_ports: [80, "90:91", "http", 7],
         dst_service: "svc",
         dst_service_ns: "ns",
-        http: { methods: ["GET"], paths: [{ exact: "/a" }, { prefix: "/b" }] },
         metadata: {
           annotations: new Map([
             ["a", "2"],
@@ -79,6 +78,7 @@ test("policyProcessor() converts a namespaced policy", () => {
           ]),
         },
       },
+      { action: "allow", http: { methods: ["GET"], paths: [{ exact: "/a" }, { prefix: "/b" }] } },
     ],
     outbound_rules: [
       { action: "log", "!protocol": 17 },
@@ -184,6 +184,19 @@ const CLOSED_RULES: readonly (readonly [rule: object, field: string, want: reado
     [{ ...DENY, src_selector: "has(b)", orig_src_selector: "has(b)" }],
   ],
   [{ action: "Deny", source: { serviceAccounts: { names: ["a'b"] } } }, "source.serviceAccounts.names[0]", [DENY]],
+  // A service without a name would be no condition at all.
+  [{ action: "Allow", source: { services: {} } }, "source.services.name", []],
+  [{ action: "Allow", source: { services: { name: "" } } }, "source.services.name", []],
+  [{ action: "Deny", source: { services: { name: "A b" } } }, "source.services.name", [DENY]],
+  [{ action: "Deny", source: { services: { name: "a", namespace: "x/y" } } }, "source.services.namespace", [DENY]],
+  // An exception of everything would leave nothing to deny.
+  [{ action: "Deny", source: { notNets: ["0.0.0.0/0"] } }, "source.notNets[0]", [DENY]],
+  [{ action: "Allow", source: { notNets: ["::/0"] } }, "source.notNets[0]", []],
+  [{ action: "Allow", notICMP: { type: 8 } }, "notICMP", []],
+  [{ action: "Deny", protocol: "TCP", icmp: { type: 8 } }, "icmp", [{ ...DENY, protocol: "tcp" }]],
+  [{ action: "Allow", http: { paths: [{}] } }, "http.paths[0]", []],
+  [{ action: "Pass", http: { methods: ["GET"] }, ...TCP_80 }, "http", [DENY_TCP_80]],
+  [{ action: "Allow", protocol: "UDP", http: { methods: ["GET"] } }, "http", []],
 ];
 
 for (const [rule, field, want] of CLOSED_RULES) {
@@ -195,6 +208,23 @@ for (const [rule, field, want] of CLOSED_RULES) {
     assert.equal(policy.selector, `(a == 'b') && ${NS}`);
   });
 }
+
+test("policyProcessor() closes the HTTP rule of a direction in which nothing looks into HTTP", () => {
+  const { policy, fields } = run("NetworkPolicy", { egress: [{ action: "Allow", http: { methods: ["GET"] } }] });
+  assert.deepEqual([fields, policy?.outbound_rules], [["spec.egress[0].http"], []]);
+});
+
+test("policyProcessor() closes the rule of a global policy whose service has no namespace", () => {
+  const source = { services: { name: "svc" } };
+  const { policy, fields } = run("GlobalNetworkPolicy", {
+    ingress: [
+      { action: "Deny", source },
+      { action: "Allow", source },
+    ],
+  });
+  assert.deepEqual(fields, ["spec.ingress[0].source.services.namespace", "spec.ingress[1].source.services.namespace"]);
+  assert.deepEqual(policy?.inbound_rules, [DENY]);
+});
 
 const ALLOW = { action: "Allow" };
 const RULES = { types: ["Ingress"], ingress: [ALLOW, { action: "Pass", ...TCP_80 }, { action: "Deny", ...TCP_80 }] };

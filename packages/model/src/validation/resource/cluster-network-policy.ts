@@ -1,4 +1,3 @@
-import { isObject } from "../../v3/json-object.ts";
 import { type Fields, isAbsent, readInteger, readList, readObject, readString, readWord } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
 import { portNameProblem } from "../name.ts";
@@ -61,8 +60,10 @@ function checkPeer(issues: IssueList, path: string, value: unknown, peers: "from
   checkPods(issues, `${path}.pods`, peer["pods"]);
   if (peers === "from" && !isAbsent(peer["networks"]))
     issues.add(`${path}.networks`, "Only egress rules name networks");
-  for (const [i, net] of readList(issues, `${path}.networks`, peer["networks"]).entries())
-    issues.check(`${path}.networks[${i}]`, netProblem(net));
+  const networks = readList(issues, `${path}.networks`, peer["networks"]);
+  if (Array.isArray(peer["networks"]) && networks.length === 0)
+    issues.add(`${path}.networks`, "Expected at least one network");
+  for (const [i, net] of networks.entries()) issues.check(`${path}.networks[${i}]`, netProblem(net));
 }
 
 function checkProtocol(issues: IssueList, path: string, value: unknown): void {
@@ -78,14 +79,11 @@ function checkProtocol(issues: IssueList, path: string, value: unknown): void {
     if (port === undefined) continue;
     if (fieldCount(port) !== 1) issues.add(at, "Expected either number or range");
     readInteger(issues, `${at}.number`, port["number"], 1, 65_535);
-    const { range } = port;
-    if (isAbsent(range)) continue;
-    if (!isObject(range)) issues.add(`${at}.range`, expectedBut("an object", range));
-    else {
-      const start = readInteger(issues, `${at}.range.start`, range["start"] ?? 0, 1, 65_535);
-      const end = readInteger(issues, `${at}.range.end`, range["end"] ?? 0, 1, 65_535);
-      if (start !== undefined && end !== undefined && start > end)
-        issues.add(`${at}.range`, expectedBut("start not above end", range));
-    }
+    const range = readObject(issues, `${at}.range`, port["range"], new Set(["start", "end"]));
+    if (range === undefined) continue;
+    const start = readInteger(issues, `${at}.range.start`, range["start"] ?? 0, 1, 65_535);
+    const end = readInteger(issues, `${at}.range.end`, range["end"] ?? 0, 1, 65_535);
+    if (start !== undefined && end !== undefined && start > end)
+      issues.add(`${at}.range`, expectedBut("start not above end", range));
   }
 }

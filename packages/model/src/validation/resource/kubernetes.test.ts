@@ -78,7 +78,20 @@ describeRows("cluster network policies", [
   cluster({ ingress: [{ action: "Deny", from: [] }] }, "ingress[0].from"),
   cluster({ egress: [{ action: "Deny", to: [{ networks: ["0.0.0.0/0"] }] }] }),
   cluster({ egress: [{ action: "Deny", to: [{ networks: ["x"] }] }] }, "egress[0].to[0].networks[0]"),
+  cluster({ egress: [{ action: "Deny", to: [{ networks: [] }] }] }, "egress[0].to[0].networks"),
   cluster({ egress: [{ action: "Deny", to: [{ domainNames: ["a"] }] }] }),
+  cluster(
+    {
+      egress: [
+        {
+          action: "Deny",
+          to: [{ namespaces: {} }],
+          protocols: [{ udp: { destinationPort: { range: { start: 1, end: 2, step: 3 } } } }],
+        },
+      ],
+    },
+    "egress[0].protocols[0].udp.destinationPort.range.step",
+  ),
   cluster(
     {
       egress: [

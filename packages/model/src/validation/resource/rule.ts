@@ -4,7 +4,7 @@ import { entityRule, ingressRule } from "../../schema/rule.ts";
 import { fieldNames } from "../../schema/shape.ts";
 import { type Fields, isAbsent, readInteger, readList, readObject, readString, readWord } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
-import { dnsLabelProblem, dnsSubdomainProblem, serviceNameProblem } from "../name.ts";
+import { dnsLabelProblem, dnsSubdomainProblem } from "../name.ts";
 import { maskedNetProblem, readNet } from "../net.ts";
 import { readPort } from "../port.ts";
 import { hasPorts, protocolNumber } from "../../v1/protocol.ts";
@@ -146,7 +146,7 @@ function checkServices(
   const at = `${path}.services`;
   if (!mayNameServices)
     issues.add(at, "A service may only stand in the source of an ingress rule or the destination of an egress rule");
-  issues.check(`${at}.name`, serviceNameProblem(services["name"]));
+  issues.check(`${at}.name`, dnsLabelProblem(services["name"]));
   const { namespace } = services;
   if (!isEmpty(namespace)) issues.check(`${at}.namespace`, dnsLabelProblem(namespace));
   else if (!place.namespaced) issues.add(`${at}.namespace`, "Expected the namespace of the service, found none");
