@@ -15,7 +15,6 @@ import { registerKindMetrics } from "./pipeline/kind-metrics.ts";
 import { timeText } from "./pipeline/kind-words.ts";
 import { datastoreSyncer, Pipeline } from "./pipeline/pipeline.ts";
 import { createPipelineMetrics, type PipelineMetrics } from "./pipeline/pipeline-metrics.ts";
-import { SYNCER_TABLE } from "./pipeline/syncer-table.ts";
 import { SyncListener } from "./server/listener.ts";
 import { createServerMetrics, type ServerMetrics } from "./server/server-metrics.ts";
 import type { SyncServerSettings } from "./server/settings.ts";
@@ -64,7 +63,7 @@ export interface Typha {
  * Wires a Typha together. Nothing runs before `start`.
  *
  * ```
- *   openDatastore --> driver --> Pipeline (one per syncer type that is served):
+ *   openDatastore --> driver --> Pipeline (one per syncer type):
  *   (again until                    syncer -> validation filter -> feeder -> snapshot cache
  *    it works)                                                                | breadcrumbs, snapshots
  *                                                                             v
@@ -123,8 +122,7 @@ class WiredTypha implements Typha {
     this.#settings = syncServerSettings(config, deps.serverName);
     this.#pipelineMetrics = createPipelineMetrics(metrics);
     this.#serverMetrics = createServerMetrics(metrics);
-    const types = SYNCER_TYPES.filter((type) => SYNCER_TABLE[type].served);
-    this.#pipelines = types.map((type) => this.#createPipeline(type));
+    this.#pipelines = SYNCER_TYPES.map((type) => this.#createPipeline(type));
     registerKindMetrics(metrics, this.#pipelines);
     this.#server = new SyncServer({
       settings: this.#settings,
@@ -145,7 +143,7 @@ class WiredTypha implements Typha {
       serverMetrics: this.#serverMetrics,
       instance: deps.newEpoch(),
       server: this.#server,
-      syncerTypes: types.length,
+      syncerTypes: SYNCER_TYPES.length,
       openServices: deps.openServices ?? (() => Promise.reject(new Error("There is no Kubernetes API"))),
       countNodes: () => this.#nodes.count,
       takesClients: () => !this.#stopping.signal.aborted && health.summary().ready,
@@ -334,7 +332,8 @@ class WiredTypha implements Typha {
         limit: this.#settings.maxConnections,
       },
       balance: this.#balance?.balancer.view() ?? null,
-      problems: problems.map(problemLine),
+      // Kinds that several streams have are read, and complained about, by each.
+      problems: [...new Set(problems.map(problemLine))],
     };
   }
 }

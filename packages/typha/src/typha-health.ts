@@ -1,7 +1,6 @@
 import type { CancelTimer, Clock } from "@bulrush/base";
 import type { HealthAggregator, HealthReporter } from "@bulrush/service";
 import type { Pipeline } from "./pipeline/pipeline.ts";
-import { SYNCER_TABLE } from "./pipeline/syncer-table.ts";
 
 export interface TyphaHealthOptions {
   readonly health: HealthAggregator;
@@ -23,7 +22,7 @@ export interface TyphaHealthOptions {
 const REPORT_MS = 1000;
 const TIMEOUT_MS = 20_000;
 
-/** What a Typha says about itself to its probes: a reporter per cache, and one for the sync server, in words. */
+/** What a Typha says about itself to its probes: a reporter per cache (`felix-cache` and so on), and one for the sync server, in words. */
 export class TyphaHealth {
   readonly #options: TyphaHealthOptions;
   readonly #server: HealthReporter;
@@ -36,10 +35,7 @@ export class TyphaHealth {
     const { health, pipelines } = options;
     this.#server = health.register("SyncServer", { timeoutMs: TIMEOUT_MS });
     this.#caches = new Map(
-      pipelines.map((pipeline) => [
-        pipeline,
-        health.register(SYNCER_TABLE[pipeline.type].healthName, { timeoutMs: TIMEOUT_MS }),
-      ]),
+      pipelines.map((pipeline) => [pipeline, health.register(`${pipeline.type}-cache`, { timeoutMs: TIMEOUT_MS })]),
     );
     for (const { cache } of pipelines) cache.onPublish(() => this.#onPublish());
   }
@@ -74,7 +70,7 @@ export class TyphaHealth {
   #readiness(pipeline: Pipeline): { readonly ready: boolean; readonly detail: string } {
     const { datastoreProblem, staleAfterMs } = this.#options;
     const problem = datastoreProblem();
-    if (problem !== undefined) return { ready: false, detail: problem };
+    if (problem !== undefined) return { ready: false, detail: [problem, ...pipeline.words()].join("; ") };
     const readiness = pipeline.readiness();
     const ageMs = pipeline.upstreamAgeMs();
     if (!readiness.ready || staleAfterMs <= 0 || ageMs <= staleAfterMs) return readiness;

@@ -59,8 +59,8 @@ function cacheView(pipeline: Pipeline): CacheView {
     retained: { breadcrumbs: history.count, oldestSequence: history.oldestSequence, bytes: history.bytes },
     updates: counters.updates,
     skipped: counters.skipped,
-    snapshotsGenerated: counters.snapshotsGenerated,
-    snapshotsReused: counters.snapshotsReused,
+    snapshotsGenerated: counters.snapshots.generated,
+    snapshotsReused: counters.snapshots.reused,
     kinds: pipeline.kinds().map(({ kind, status, reason, code, sinceMs, unusable, upstreamAgeMs, keys }) => ({
       kind,
       status,

@@ -18,7 +18,12 @@ export interface BreadcrumbParts {
    * written this same Buffer, and nobody changes it.
    */
   readonly frame: Buffer;
+  /** About what all breadcrumbs up to this one took, in bytes: the difference of two is what lies between them. */
+  readonly endByte: number;
 }
+
+/** Guess at what a breadcrumb costs beside its frame. */
+export const CRUMB_OVERHEAD_BYTES = 256;
 
 /**
  * One step of the cache's history. A client's whole queue is the breadcrumb that it was sent last: the rest follows by
@@ -34,6 +39,7 @@ export class Breadcrumb implements BreadcrumbParts {
   readonly status: SyncStatus;
   readonly kvCount: number;
   readonly frame: Buffer;
+  readonly endByte: number;
   #next: Breadcrumb | undefined = undefined;
 
   constructor(parts: BreadcrumbParts) {
@@ -43,6 +49,7 @@ export class Breadcrumb implements BreadcrumbParts {
     this.status = parts.status;
     this.kvCount = parts.kvCount;
     this.frame = parts.frame;
+    this.endByte = parts.endByte;
   }
 
   /** The step after this one; `undefined` at the head. */

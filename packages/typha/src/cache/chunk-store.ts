@@ -43,6 +43,11 @@ export class ChunkStore {
     return this.#size;
   }
 
+  /** Every slot that was ever in use lies before it. */
+  get end(): number {
+    return this.#end;
+  }
+
   get(position: number): KV | undefined {
     return this.#chunks[this.#chunkOf(position)]?.slots[position % this.#slotsPerChunk];
   }

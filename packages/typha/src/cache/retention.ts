@@ -1,5 +1,5 @@
 import type { KV } from "@bulrush/proto";
-import type { Breadcrumb } from "./breadcrumb.ts";
+import { type Breadcrumb, CRUMB_OVERHEAD_BYTES } from "./breadcrumb.ts";
 
 /** What a slot held before a breadcrumb. */
 export interface UndoEntry {
@@ -13,8 +13,7 @@ interface Retained {
   readonly bytes: number;
 }
 
-/** Guess at what a breadcrumb costs beside its frame: the object, and an old KV that only `undo` keeps alive. */
-const CRUMB_OVERHEAD_BYTES = 256;
+/** Guess at an old KV that only `undo` keeps alive. */
 const OLD_KV_BYTES = 1024;
 
 /**

@@ -1,11 +1,13 @@
 import { must } from "@bulrush/base";
 import { type SyncStatus, sameValue, type Update } from "@bulrush/model";
-import type { KV, SyncerType } from "@bulrush/proto";
-import { Breadcrumb } from "./breadcrumb.ts";
+import { bucketCountOf, type KV, type SyncerType } from "@bulrush/proto";
+import { Breadcrumb, CRUMB_OVERHEAD_BYTES } from "./breadcrumb.ts";
 import { ChunkStore } from "./chunk-store.ts";
 import { encodeKVs, type FrameEncoder } from "./encode-kvs.ts";
 import { Retention, type UndoEntry } from "./retention.ts";
-import { buildSnapshot, type Snapshot } from "./snapshot.ts";
+import { SlotDigests } from "./slot-digests.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { type SnapshotCounters, SnapshotShelf } from "./snapshot-shelf.ts";
 
 export interface SnapshotCacheOptions {
   readonly syncer: SyncerType;
@@ -54,16 +56,28 @@ export interface PublishResult {
 export interface CacheCounters {
   updates: number;
   skipped: number;
-  snapshotsGenerated: number;
-  snapshotsReused: number;
-  /** Of the newest snapshot. */
-  snapshotBytes: number;
+  readonly snapshots: Readonly<SnapshotCounters>;
+}
+
+/** How a client that holds something is brought to the present state. */
+export interface Difference {
+  /** Where it differs, of as many buckets as its digests have. */
+  readonly buckets: readonly number[];
+  /** What is in those buckets at one breadcrumb, and nothing else. */
+  readonly snapshot: Snapshot;
 }
 
 interface Change {
   readonly kv: KV;
   readonly undo: UndoEntry;
 }
+
+/** A client that lacks more than this share of the keys is sent all: those chunks are encoded already. */
+const MAX_PART_SHARE = 1 / 8;
+/** But so few are a part whatever their share. */
+const MIN_PART_KVS = 64;
+/** Bytes of the parts that clients have not read yet. */
+const MAX_PART_BYTES = 64 * 1024 * 1024;
 
 /**
  * The present state of one stream, and its recent history, in the form in which clients are sent it. Pure: the clock,
@@ -87,26 +101,18 @@ interface Change {
 export class SnapshotCache {
   readonly syncer: SyncerType;
   readonly epoch: string;
-  readonly counters: CacheCounters = {
-    updates: 0,
-    skipped: 0,
-    snapshotsGenerated: 0,
-    snapshotsReused: 0,
-    snapshotBytes: 0,
-  };
+  readonly counters: CacheCounters;
   readonly #options: SnapshotCacheOptions;
   readonly #maxBatch: number;
   readonly #maxFrameBytes: number;
-  readonly #reuseBytes: number;
   readonly #positions = new Map<string, number>();
   readonly #store: ChunkStore;
+  readonly #digests: SlotDigests;
+  readonly #shelf: SnapshotShelf;
   readonly #retention: Retention;
   readonly #listeners = new Set<(head: Breadcrumb) => void>();
   #head: Breadcrumb;
-  #building: Promise<Snapshot> | undefined = undefined;
-  #latest: Snapshot | undefined = undefined;
-  /** Bytes of the breadcrumbs after `#latest`. */
-  #bytesSince = 0;
+  #wasInSync = false;
 
   constructor(options: SnapshotCacheOptions) {
     this.#options = options;
@@ -114,8 +120,19 @@ export class SnapshotCache {
     this.epoch = options.epoch;
     this.#maxBatch = options.maxBatch ?? 100;
     this.#maxFrameBytes = options.maxFrameBytes ?? 1024 * 1024;
-    this.#reuseBytes = options.reuseBytes ?? 64 * 1024;
     this.#store = new ChunkStore(options.slotsPerChunk ?? 512);
+    this.#digests = new SlotDigests(this.#store);
+    this.#shelf = new SnapshotShelf({
+      store: this.#store,
+      head: () => this.#head,
+      isRetained: (crumb) => this.at(crumb.sequence) !== undefined,
+      encodeFrame: options.encodeFrame,
+      yieldTurn: options.yieldTurn,
+      maxFrameBytes: this.#maxFrameBytes,
+      reuseBytes: options.reuseBytes ?? 64 * 1024,
+      maxPartBytes: MAX_PART_BYTES,
+    });
+    this.counters = { updates: 0, skipped: 0, snapshots: this.#shelf.counters };
     this.#retention = new Retention(options.retainBytes ?? 64 * 1024 * 1024);
     this.#head = new Breadcrumb({
       sequence: 0,
@@ -124,6 +141,7 @@ export class SnapshotCache {
       status: "wait-for-ready",
       kvCount: 0,
       frame: Buffer.alloc(0),
+      endByte: 0,
     });
     this.#retention.add(this.#head, []);
   }
@@ -131,6 +149,11 @@ export class SnapshotCache {
   /** The newest breadcrumb. */
   get head(): Breadcrumb {
     return this.#head;
+  }
+
+  /** It has held all that the source has, at least once: what it lacks is gone, or will come. */
+  get wasInSync(): boolean {
+    return this.#wasInSync;
   }
 
   /** How many keys exist. */
@@ -180,23 +203,30 @@ export class SnapshotCache {
 
   /**
    * The snapshot of a recent breadcrumb: one that is at hand if it is recent enough, else one of the present head.
-   * Callers that come while one is being built share it. Rejects only when encoding fails.
+   * Callers that come while one is being built share it. The caller releases it once it has been read. Rejects only when
+   * encoding fails.
    */
   snapshot(): Promise<Snapshot> {
-    if (this.#building !== undefined) {
-      this.counters.snapshotsReused++;
-      return this.#building;
-    }
-    if (this.#latest !== undefined && this.at(this.#latest.crumb.sequence) !== undefined) {
-      this.counters.snapshotsReused++;
-      return Promise.resolve(this.#latest);
-    }
-    this.counters.snapshotsGenerated++;
-    this.#bytesSince = 0;
-    this.#building = this.#build().finally(() => {
-      this.#building = undefined;
-    });
-    return this.#building;
+    return this.#shelf.take();
+  }
+
+  /** The frames of a snapshot have been read, or never will be. */
+  release(snapshot: Snapshot): void {
+    this.#shelf.release(snapshot);
+  }
+
+  /**
+   * What a client with these digests (checked, of a hello) has to be sent; undefined where the whole snapshot serves it
+   * as well. The caller releases the snapshot in it.
+   */
+  async difference(digests: string): Promise<Difference | undefined> {
+    await this.#digests.settle(this.#options.yieldTurn);
+    const buckets = this.#digests.differing(digests);
+    const max = Math.max(MIN_PART_KVS, Math.floor(this.size * MAX_PART_SHARE));
+    const bucketCount = bucketCountOf(digests);
+    const kvs = this.#shelf.hasRoomForParts ? this.#digests.kvsIn(buckets, bucketCount, max) : undefined;
+    if (kvs === undefined) return undefined;
+    return { buckets, snapshot: await this.#shelf.takePart(`${bucketCount}:${buckets.join()}`, kvs) };
   }
 
   /**
@@ -220,20 +250,6 @@ export class SnapshotCache {
     };
   }
 
-  async #build(): Promise<Snapshot> {
-    const { encodeFrame, yieldTurn } = this.#options;
-    const snapshot = await buildSnapshot({
-      store: this.#store,
-      crumb: this.#head,
-      encodeFrame,
-      yieldTurn,
-      maxFrameBytes: this.#maxFrameBytes,
-    });
-    this.counters.snapshotBytes = snapshot.bytes;
-    if (this.#bytesSince <= this.#reuseBytes) this.#latest = snapshot;
-    return snapshot;
-  }
-
   #apply(update: Update): Change | undefined {
     const { path, value, revision } = update;
     const position = this.#positions.get(path);
@@ -241,16 +257,19 @@ export class SnapshotCache {
       if (value === undefined) return undefined;
       const kv: KV = { path, value, revision, updateType: "new" };
       const inserted = this.#store.insert(kv);
+      this.#digests.onChange(inserted, undefined);
       this.#positions.set(path, inserted);
       return { kv, undo: { position: inserted, before: undefined } };
     }
     const before = must(this.#store.get(position), "the KV of a known path");
     if (value === undefined) {
+      this.#digests.onChange(position, before);
       this.#store.remove(position);
       this.#positions.delete(path);
       return { kv: { path, value: undefined, revision, updateType: "deleted" }, undo: { position, before } };
     }
     if (sameValue(before.value, value)) return undefined;
+    this.#digests.onChange(position, before);
     this.#store.replace(position, { path, value, revision, updateType: "new" });
     return { kv: { path, value, revision, updateType: "updated" }, undo: { position, before } };
   }
@@ -283,7 +302,9 @@ export class SnapshotCache {
     const { position, before } = undo;
     this.#options.onUnsendable?.(kv.path, reason);
     // A later change of the same publish may have taken its place already.
-    if (this.#store.get(position)?.value !== kv.value) return;
+    const present = this.#store.get(position);
+    if (present?.value !== kv.value) return;
+    this.#digests.onChange(position, present);
     if (before !== undefined) this.#store.replace(position, before);
     else {
       this.#store.remove(position);
@@ -320,12 +341,13 @@ export class SnapshotCache {
       status,
       kvCount: undo.length,
       frame,
+      endByte: this.#head.endByte + frame.length + CRUMB_OVERHEAD_BYTES,
     });
     this.#head.append(crumb);
     this.#head = crumb;
+    if (status === "in-sync") this.#wasInSync = true;
     this.#retention.add(crumb, undo);
-    this.#bytesSince += frame.length;
-    if (this.#bytesSince > this.#reuseBytes) this.#latest = undefined;
+    this.#shelf.onAppend(frame.length);
     crumbs.push(crumb);
   }
 }

@@ -13,12 +13,11 @@ export interface Snapshot {
   /** How many KVs. */
   readonly count: number;
   readonly bytes: number;
-  /** How many chunks had to be encoded for it; the rest was at hand. */
-  readonly encodedChunks: number;
+  /** It holds some of the KVs only. */
+  readonly isPart: boolean;
 }
 
-export interface SnapshotBuildOptions {
-  readonly store: ChunkStore;
+interface BuildOptions {
   readonly crumb: Breadcrumb;
   readonly encodeFrame: FrameEncoder;
   readonly maxFrameBytes: number;
@@ -26,16 +25,17 @@ export interface SnapshotBuildOptions {
   readonly yieldTurn: () => Promise<void>;
 }
 
+/** KVs of a part that are encoded together. */
+const PART_KVS = 256;
+
 /**
  * Builds the snapshot of `crumb`, which is the head at the moment of the call. What is published while this waits
  * does not get in: the store copies a captured chunk before it changes it.
  */
-export async function buildSnapshot(options: SnapshotBuildOptions): Promise<Snapshot> {
-  const { store, crumb, encodeFrame } = options;
-  const captures = store.capture();
+export async function buildSnapshot(options: BuildOptions & { readonly store: ChunkStore }): Promise<Snapshot> {
+  const captures = options.store.capture();
   const frames: Buffer[] = [];
   let count = 0;
-  let encodedChunks = 0;
   for (const capture of captures) {
     count += capture.used;
     if (capture.frames !== undefined) {
@@ -43,19 +43,38 @@ export async function buildSnapshot(options: SnapshotBuildOptions): Promise<Snap
       continue;
     }
     const encoded = encodeChunk(capture, options);
-    store.keepFrames(capture, encoded);
+    options.store.keepFrames(capture, encoded);
     frames.push(...encoded);
-    encodedChunks++;
     await options.yieldTurn();
   }
+  return finish(frames, count, false, options);
+}
+
+/** Builds a snapshot that holds `kvs` alone, which exist at `crumb`. */
+export async function buildPart(kvs: readonly KV[], options: BuildOptions): Promise<Snapshot> {
+  const frames: Buffer[] = [];
+  for (let i = 0; i < kvs.length; i += PART_KVS) {
+    frames.push(...encodePiece(kvs.slice(i, i + PART_KVS), options));
+    await options.yieldTurn();
+  }
+  return finish(frames, kvs.length, true, options);
+}
+
+function finish(frames: Buffer[], count: number, isPart: boolean, { crumb, encodeFrame }: BuildOptions): Snapshot {
   frames.push(encodeFrame({ type: "snapshot-end", sequence: crumb.sequence, count }));
   frames.push(encodeFrame({ type: "status", sequence: crumb.sequence, status: crumb.status }));
   const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
-  return { crumb, frames, count, bytes, encodedChunks };
+  return { crumb, frames, count, bytes, isPart };
 }
 
-function encodeChunk(capture: ChunkCapture, options: SnapshotBuildOptions): Buffer[] {
-  const kvs = (capture.slots ?? []).filter((slot): slot is KV => slot !== undefined);
+function encodeChunk(capture: ChunkCapture, options: BuildOptions): Buffer[] {
+  return encodePiece(
+    (capture.slots ?? []).filter((slot): slot is KV => slot !== undefined),
+    options,
+  );
+}
+
+function encodePiece(kvs: readonly KV[], options: BuildOptions): Buffer[] {
   const frames: Buffer[] = [];
   encodeKVs(
     kvs,

@@ -78,11 +78,11 @@ export function createPipelineMetrics(metrics: Metrics): PipelineMetrics {
         size.with({ syncer }).set(cache.size);
         retained.with({ syncer }).set(history.count);
         retainedBytes.with({ syncer }).set(history.bytes);
-        snapshotBytes.with({ syncer }).set(counters.snapshotBytes);
+        snapshotBytes.with({ syncer }).set(counters.snapshots.bytes);
         const before = counted.get(syncer) ?? { generated: 0, reused: 0 };
-        generated.with({ syncer }).inc(counters.snapshotsGenerated - before.generated);
-        reused.with({ syncer }).inc(counters.snapshotsReused - before.reused);
-        counted.set(syncer, { generated: counters.snapshotsGenerated, reused: counters.snapshotsReused });
+        generated.with({ syncer }).inc(counters.snapshots.generated - before.generated);
+        reused.with({ syncer }).inc(counters.snapshots.reused - before.reused);
+        counted.set(syncer, { generated: counters.snapshots.generated, reused: counters.snapshots.reused });
       }
     },
   };

@@ -202,7 +202,7 @@ test("SyncListener says goodbye to a client that sends a message over its bound,
   const bad = dial(port, undefined, testHello("bad"));
   const good = dial(port, undefined, testHello("good"));
   await Promise.all([bad.next("status"), good.next("status")]);
-  bad.socket.send(Buffer.alloc(20 * 1024));
+  bad.socket.send(Buffer.alloc(40 * 1024));
   assert.equal((await bad.next("goodbye")).code, "message-too-big");
   assert.equal((await bad.closed).code, 1009);
   cache.publish({ updates: [settingUpdate("x=1@1")], nowMs: 1 });
