@@ -60,6 +60,15 @@ test("encode() gives sums of 32-bit words, little endian, each for itself", () =
   assert.equal(Buffer.from(digests.encode(), "base64").toString("latin1"), ALL_255);
 });
 
+test("encode() gives fewer buckets as sums of finer ones", () => {
+  const fine = new BucketDigests(1024);
+  const coarse = new BucketDigests(4);
+  for (let i = 0; i < 100; i++) for (const digests of [fine, coarse]) digests.add(`/a/${i}`, hashValue(`/a/${i}`, i));
+  assert.equal(fine.encode(4), coarse.encode());
+  assert.throws(() => coarse.encode(8), /There are no 8 buckets/);
+  assert.throws(() => fine.encode(3), /There are no 3 buckets/);
+});
+
 test("bucketCountOf() reads what encode() gives", () => {
   for (let count = 1; count <= 1024; count *= 2) assert.equal(bucketCountOf(new BucketDigests(count).encode()), count);
 });

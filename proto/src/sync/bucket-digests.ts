@@ -68,10 +68,12 @@ export class BucketDigests {
     for (let i = 0; i < WORDS; i++) this.#words[at + i] = (this.#words[at + i] as number) - wordOf(hash, i);
   }
 
-  /** The digests for a hello. */
-  encode(): string {
-    const bytes = Buffer.allocUnsafe(this.#words.length * 4);
-    for (const [i, word] of this.#words.entries()) bytes.writeUInt32LE(word, i * 4);
+  /** The digests for a hello, of this many buckets: a power of two, at most as many as these. Default: as many. */
+  encode(bucketCount: number = this.bucketCount): string {
+    assert(isBucketCount(bucketCount) && bucketCount <= this.bucketCount, () => `There are no ${bucketCount} buckets`);
+    const words = this.#folded(bucketCount);
+    const bytes = Buffer.allocUnsafe(words.length * 4);
+    for (const [i, word] of words.entries()) bytes.writeUInt32LE(word, i * 4);
     return bytes.toString("base64");
   }
 

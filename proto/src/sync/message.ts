@@ -66,6 +66,11 @@ export interface Welcome {
    * What the client holds in one of them and is not sent is gone, as with a whole snapshot.
    */
   readonly buckets?: readonly number[];
+  /**
+   * Unix ms of the last answer of the server's source, if the server counts itself as stale. A client that knows more
+   * may turn away before anything is sent.
+   */
+  readonly staleSinceMs?: number;
 }
 
 export interface KV {

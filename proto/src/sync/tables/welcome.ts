@@ -1,5 +1,5 @@
 import { MAX_BUCKETS } from "../bucket-digests.ts";
-import { list, oneOf, optional, text, uint } from "../field.ts";
+import { list, milliseconds, oneOf, optional, text, uint } from "../field.ts";
 import { SYNCER_TYPES, type Welcome } from "../message.ts";
 import { defineMessage, type MessageTable } from "../message-table.ts";
 
@@ -16,5 +16,6 @@ export const welcome: MessageTable<Welcome> = defineMessage<Welcome>({
     connectionId: text(1, 64),
     serverName: text(0, 253),
     buckets: optional(list(uint(0, MAX_BUCKETS - 1), MAX_BUCKETS)),
+    staleSinceMs: optional(milliseconds()),
   },
 });
