@@ -20,6 +20,7 @@ export class FakeKernel {
             apply: () => [],
             close: () => {},
           },
+          conntrack: { deleteFlowsOf: () => {} },
           sysctls: { read: () => "0", write: () => {} },
           openMonitor: () => ({ close: () => Promise.resolve() }),
           close: () => {},

@@ -1,8 +1,11 @@
-import type { RouteConnection, RouteMonitor, RouteMonitorOptions } from "@bulrush/netlink";
+import type { ConntrackConnection, RouteConnection, RouteMonitor, RouteMonitorOptions } from "@bulrush/netlink";
 import type { NftConnection } from "@bulrush/nftables";
 
 /** What the dataplane needs of the rtnetlink connection. */
 export type RouteAccess = Pick<RouteConnection, "links" | "addresses" | "routes" | "neighbours" | "apply" | "close">;
+
+/** What the dataplane needs of connection tracking. */
+export type FlowAccess = Pick<ConntrackConnection, "deleteFlowsOf">;
 
 /** Kernel settings below /proc/sys, by path without that prefix: "net/ipv4/ip_forward". */
 export interface Sysctls {
@@ -16,6 +19,7 @@ export interface Sysctls {
 export interface Kernel {
   readonly nft: NftConnection;
   readonly routes: RouteAccess;
+  readonly conntrack: FlowAccess;
   readonly sysctls: Sysctls;
   /** Subscribes to links and addresses. Callbacks never run from inside this call. */
   openMonitor(callbacks: Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">): RouteMonitor;

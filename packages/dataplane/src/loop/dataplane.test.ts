@@ -99,6 +99,47 @@ describe("createDataplane()", () => {
     });
   });
 
+  describe("an address that gets another workload", () => {
+    const SUCCESSOR = workload("b", { ipv4_nets: ["10.65.0.7/32"], profile_ids: ["kns.default"] });
+
+    beforeEach(async () => {
+      host.routes.setLink(6, "calib");
+      await host.send(dataplane, ...WORLD);
+    });
+
+    it("has lost its flows before its route is written for the next one", async () => {
+      await host.advance(1000);
+      await host.send(dataplane, workloadRemove("a"), SUCCESSOR);
+      assert.deepEqual(host.flows.deleted, ["10.65.0.7", "fd65::7"]);
+      assert.deepEqual(host.flows.routesThen, [[]]);
+      assert.deepEqual(host.routes.listing(), ["10.65.0.7/32 dev calib proto 3 metric 1024"]);
+    });
+
+    it("R14: waits while its flows cannot be deleted; others do not", async () => {
+      host.flows.failing = "10.65.0.7";
+      await host.advance(1000);
+      await host.send(dataplane, workloadRemove("a"), {
+        ...SUCCESSOR,
+        endpoint: { ...SUCCESSOR.endpoint, ipv4_nets: ["10.65.0.7/32", "10.65.0.8/32"] },
+      });
+      assert.deepEqual(host.routes.listing(), ["10.65.0.8/32 dev calib proto 3 metric 1024"]);
+      assert.equal(host.status?.phase, "retrying");
+      host.flows.failing = undefined;
+      await host.advance(1000);
+      assert.equal(host.routes.listing().length, 2);
+      assert.deepEqual([host.flows.deleted, host.status?.phase], [["10.65.0.7", "fd65::7"], "in-sync"]);
+    });
+
+    it("keeps its flows over a change of its endpoint that leaves it in place, and over a restart", async () => {
+      await host.advance(1000);
+      await host.send(dataplane, { ...POD, endpoint: { ...POD.endpoint, profile_ids: [] } });
+      await dataplane.stop();
+      dataplane = host.start();
+      await host.send(dataplane, ...WORLD);
+      assert.deepEqual(host.flows.deleted, []);
+    });
+  });
+
   describe("messages and marks", () => {
     it("tells that it is in sync once, and endpoint statuses as they change", async () => {
       await host.send(dataplane, ...WORLD);

@@ -9,6 +9,7 @@ import type { DataplaneEvents, DataplaneHandle } from "../handle.ts";
 import { InterfaceMonitor } from "../interface/interface-monitor.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { Interfaces } from "../manager/interfaces.ts";
+import type { RoutesResult } from "../route/routes-manager.ts";
 import type { DataplaneStatus } from "../status.ts";
 import { createHostState, type HostState } from "./host-state.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
@@ -49,11 +50,12 @@ interface Running {
  *                                                            │ both
  *                      ┌─────────────────────────────────────┘
  *                      v
- *     throttle ──> deferred work ──> nf_tables batch ──> routes, neighbours ──> sysctls ──> statuses ──> onApplied
- *        ^                                  │ 10 tries fail        │ failures            │ failures
- *        └───────────── retry, 100 ms to 10 s ────────────────────┴─────────────────────┘
- *                                           v
- *                                       onFatal (kernel state stays)
+ *     throttle ──> deferred work ──> addresses released: ──> nf_tables batch ──> routes, ──> sysctls ──> statuses ──> onApplied
+ *        ^                           route and flows go          │   │           neighbours      │
+ *        │                               │ failures              │   │               │ failures  │ failures
+ *        └────── retry, 100 ms to 10 s ──┴───────────────────────│───┴───────────────┴───────────┘
+ *                                                                v 10 tries fail
+ *                                                            onFatal (kernel state stays)
  *
  * The host starts to forward packets after the first nf_tables batch. One pass runs at a time; what arrives meanwhile
  * waits in the queue. `stop` leaves the kernel as it is.
@@ -261,30 +263,42 @@ class DataplaneLoop implements DataplaneHandle {
     const { events, kernel } = this.#options;
     const startMs = this.#clock.monotonicMs();
     this.#dirty = false;
-    do {
+    const failures: string[] = [];
+    state.completeDeferredWork();
+    const released = this.#routesStep(state, failures, () =>
+      state.routes.release(kernel.routes, kernel.conntrack, this.#clock.monotonicMs()),
+    );
+    await programmer.apply();
+    while (state.ruleset.hasLeftovers) {
       state.completeDeferredWork();
       await programmer.apply();
-    } while (state.ruleset.hasLeftovers);
+    }
     // Not before the rules: a host that forwards without them lets everything through.
     if (this.#counters.applies === 0) this.#makeRouter(config);
-    const failures: string[] = [];
-    try {
-      const routes = state.routes.apply(kernel.routes, this.#clock.monotonicMs());
-      this.#counters.routeWrites += routes.writes;
-      this.#drift.route += routes.routeDrift;
-      this.#drift.neighbour += routes.neighbourDrift;
-      failures.push(...routes.failures);
-      if (routes.againAtMs !== undefined)
-        this.#wakeIn("grace", Math.max(0, routes.againAtMs - this.#clock.monotonicMs()));
-    } catch (error) {
-      state.routes.queueResync();
-      failures.push(`List routes: ${messageOf(error)}`);
-    }
+    if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
     failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
     this.#counters.applies++;
     this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
     for (const message of state.statuses.changes()) events.onMessage?.(message);
     this.#settle(failures);
+  }
+
+  /** One half of a round of routes, with its books. False when it is not known what the kernel has. */
+  #routesStep({ routes }: HostState, failures: string[], step: () => RoutesResult): boolean {
+    try {
+      const result = step();
+      this.#counters.routeWrites += result.writes;
+      this.#drift.route += result.routeDrift;
+      this.#drift.neighbour += result.neighbourDrift;
+      failures.push(...result.failures);
+      if (result.againAtMs !== undefined)
+        this.#wakeIn("grace", Math.max(0, result.againAtMs - this.#clock.monotonicMs()));
+      return true;
+    } catch (error) {
+      routes.queueResync();
+      failures.push(`List routes: ${messageOf(error)}`);
+      return false;
+    }
   }
 
   #makeRouter({ ipForwarding, ipv6Support }: DataplaneConfig): void {

@@ -130,8 +130,40 @@ describe("IpSetsManager", () => {
       manager.completeDeferredWork();
       manager.onUpdate(ipSetDelta(ID, ["10.0.0.1/32"], ["10.0.0.0/30"]));
       manager.completeDeferredWork();
+      manager.completeDeferredWork();
       assert.deepEqual(main(), ["10.0.0.1", "10.0.0.9"]);
       assert.equal(manager.hasLeftovers, false);
+    });
+
+    describe("and a network whose address comes into the other part", () => {
+      const net = (): readonly string[] => [...tables.get(4)!.set(netSetName(4, ID), ["ipv4_addr"], true).elements];
+
+      for (const [what, message] of [
+        ["a delta", ipSetDelta(ID, ["10.1.2.3/32"], ["10.1.0.0/16"])],
+        ["a new list", ipSet(ID, "NET", "10.0.0.1/32", "10.1.2.3/32")],
+      ] as const)
+        it(`stays in its own for one round more, with ${what}`, () => {
+          manager.onUpdate(message);
+          manager.completeDeferredWork();
+          assert.deepEqual([net(), manager.hasLeftovers], [["10.1.0.0/16"], true]);
+          assert.ok(main().includes("10.1.2.3"));
+          manager.completeDeferredWork();
+          assert.deepEqual([net(), manager.hasLeftovers], [[], false]);
+        });
+
+      it("goes at once when another network overlaps it, also when that one comes later", () => {
+        manager.onUpdate(ipSetDelta(ID, ["10.1.2.3/32", "10.1.128.0/17"], ["10.1.0.0/16"]));
+        assert.deepEqual(net(), ["10.1.128.0/17"]);
+        manager.onUpdate(ipSetDelta(ID, ["10.1.128.1/32"], ["10.1.128.0/17"]));
+        inKernel();
+        manager.onUpdate(ipSetDelta(ID, ["10.2.0.0/16"]));
+        manager.onUpdate(ipSetDelta(ID, ["10.2.0.1/32"], ["10.2.0.0/16"]));
+        assert.deepEqual(net().includes("10.2.0.0/16"), true);
+        manager.onUpdate(ipSetDelta(ID, ["10.2.0.0/15"]));
+        manager.completeDeferredWork();
+        manager.completeDeferredWork();
+        assert.deepEqual([net(), manager.hasLeftovers], [["10.2.0.0/15"], false]);
+      });
     });
 
     it("goes with the set", () => {

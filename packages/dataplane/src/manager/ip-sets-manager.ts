@@ -1,5 +1,5 @@
 import { must } from "@bulrush/base";
-import { CidrTrie, parseAddress, parseCidr } from "@bulrush/ip";
+import { CidrTrie, containsCidr, parseAddress, parseCidr } from "@bulrush/ip";
 import type { KeyField } from "@bulrush/nftables";
 import type { IPSetType, ToDataplane } from "@bulrush/proto";
 import type { DesiredSet } from "../desired/desired-set.ts";
@@ -25,7 +25,14 @@ interface Placed extends PlacedMember {
   readonly set: DesiredSet;
 }
 
-type Covers = ReadonlyMap<DesiredSet, CidrTrie<true>>;
+/** Elements that must not leave their part yet, since others that come into the other part take their place. */
+type Staying = ReadonlyMap<DesiredSet, ReadonlySet<string>>;
+
+/** An element that leaves its part. */
+interface Going {
+  readonly set: DesiredSet;
+  readonly element: string;
+}
 
 interface IpSet {
   readonly type: IPSetType;
@@ -36,8 +43,8 @@ interface IpSet {
  * IP sets by id: members of the messages in, kernel sets out. Which sets are programmed is decided by the rules that
  * look them up; this manager keeps the members of all.
  *
- * Invariant: the parts of a set hold its members, and besides them only {@link Leftovers}, which a network among the
- * members covers.
+ * Invariant: the parts of a set hold its members, and besides them only {@link Leftovers}: addresses that a network
+ * among the members covers, and networks that cover an address among them. No two networks of a part overlap.
  */
 export class IpSetsManager implements Manager {
   /** An id whose {@link SetLookup} answer is another now. Rules that use it must be rendered again. */
@@ -102,13 +109,10 @@ export class IpSetsManager implements Manager {
     }
     const placed = this.#place(id, set, members);
     for (const { element, set: part } of placed) wanted.get(part)?.add(element);
-    const covers = coversOf(set, placed);
-    this.#noticing(id, set, () => {
-      for (const [part, elements] of wanted) {
-        for (const element of part.elements) if (!elements.has(element)) this.#takeOut(part, element, covers);
-        for (const element of elements) this.#putIn(part, element);
-      }
-    });
+    const going: Going[] = [];
+    for (const [part, elements] of wanted)
+      for (const element of part.elements) if (!elements.has(element)) going.push({ set: part, element });
+    this.#exchange(id, set, going, placed);
   }
 
   /** Forgets the set. Unknown ids are left alone. */
@@ -163,24 +167,31 @@ export class IpSetsManager implements Manager {
     const set = this.#sets.get(id);
     if (set === undefined) return;
     const coming = this.#place(id, set, added);
-    const covers = coversOf(set, coming);
+    this.#exchange(id, set, this.#place(id, set, removed), coming);
+  }
+
+  /** Takes elements out, at once or with the batch after the next, and puts others in. */
+  #exchange(id: string, set: IpSet, going: readonly Going[], coming: readonly Placed[]): void {
+    const staying = stayingOf(set, going, coming);
     this.#noticing(id, set, () => {
-      for (const going of this.#place(id, set, removed)) this.#takeOut(going.set, going.element, covers);
+      for (const { element, set: part } of going)
+        if (part.isApplied && part.has(element) && staying.get(part)?.has(element) === true)
+          this.#leftovers.keep(part, element);
+        else part.delete(element);
       for (const { element, set: part } of coming) this.#putIn(part, element);
     });
   }
 
   #putIn(part: DesiredSet, element: string): void {
-    part.add(element);
     this.#leftovers.forget(part, element);
-  }
-
-  /** Takes an element out, at once or (an address that a new network covers) with the batch after the next. */
-  #takeOut(part: DesiredSet, element: string, covers: Covers): void {
-    const cover = covers.get(part);
-    const address = part.isApplied && cover !== undefined ? parseAddress(element) : undefined;
-    if (address !== undefined && cover?.lookup(address) !== undefined) this.#leftovers.keep(part, element);
-    else part.delete(element);
+    // The kernel refuses networks that overlap.
+    if (part.interval)
+      for (const kept of this.#leftovers.of(part))
+        if (overlap(kept, element)) {
+          part.delete(kept);
+          this.#leftovers.forget(part, kept);
+        }
+    part.add(element);
   }
 
   /** Runs a change of members and tells the table, and those who use the set's shape. */
@@ -216,16 +227,47 @@ function partsOf({ main, net }: Parts): DesiredSet[] {
   return net === undefined ? [main] : [main, net];
 }
 
-/** What the networks of a list cover, by the set of single addresses beside theirs. */
-function coversOf({ parts }: IpSet, members: readonly Placed[]): Covers {
-  const covers = new Map<DesiredSet, CidrTrie<true>>();
-  for (const { element, family, part } of members) {
-    const main = part === "net" ? parts.get(family)?.main : undefined;
-    const cidr = main === undefined ? undefined : parseCidr(element);
-    if (main === undefined || cidr === undefined) continue;
-    const trie = covers.get(main) ?? new CidrTrie<true>();
-    covers.set(main, trie);
-    trie.set(cidr, true);
+/**
+ * Which of the elements that go have a successor among those that come, in the other part of their set: addresses that
+ * a new network covers, and networks that cover a new address (unless a new network overlaps them).
+ */
+function stayingOf({ parts }: IpSet, going: readonly Going[], coming: readonly Placed[]): Staying {
+  const staying = new Map<DesiredSet, Set<string>>();
+  for (const { main, net } of parts.values()) {
+    if (net === undefined) continue;
+    const networks = coming.filter(({ set }) => set === net).map(({ element }) => element);
+    const covers = networkTrie(networks);
+    const leaving = networkTrie(going.filter(({ set }) => set === net).map(({ element }) => element));
+    const addresses = covers.size === 0 ? [] : going.filter(({ set }) => set === main);
+    const covered = addresses.filter(({ element }) => lookup(covers, element) !== undefined);
+    const succeeded = new Set<string>();
+    if (leaving.size > 0)
+      for (const { element, set } of coming) {
+        const network = set === main ? lookup(leaving, element) : undefined;
+        if (network !== undefined) succeeded.add(network);
+      }
+    for (const network of succeeded) if (networks.some((other) => overlap(network, other))) succeeded.delete(network);
+    staying.set(main, new Set(covered.map(({ element }) => element))).set(net, succeeded);
   }
-  return covers;
+  return staying;
+}
+
+function networkTrie(elements: readonly string[]): CidrTrie<string> {
+  const trie = new CidrTrie<string>();
+  for (const element of elements) {
+    const cidr = parseCidr(element);
+    if (cidr !== undefined) trie.set(cidr, element);
+  }
+  return trie;
+}
+
+function lookup(trie: CidrTrie<string>, element: string): string | undefined {
+  const address = parseAddress(element);
+  return address === undefined ? undefined : trie.lookup(address)?.[1];
+}
+
+function overlap(a: string, b: string): boolean {
+  const [first, second] = [parseCidr(a), parseCidr(b)];
+  if (first === undefined || second === undefined) return false;
+  return containsCidr(first, second) || containsCidr(second, first);
 }

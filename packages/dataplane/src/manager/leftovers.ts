@@ -1,14 +1,15 @@
 import type { DesiredSet } from "../desired/desired-set.ts";
 
 /**
- * Addresses of a hash set whose place a network in the interval set of the same IP set has taken. They stay in the
- * kernel until the batch that brings the network is through, and go with the next one.
+ * Addresses of a hash set whose place a network in the interval set of the same IP set has taken, and networks whose
+ * addresses are single ones now. They stay in the kernel until the batch that brings their successor is through, and go
+ * with the next one.
  *
  * Why: a batch switches rules and hash sets at one stroke, and shows what is new in an interval set a moment later; and
  * a packet on its way through a rule may ask one set before the stroke and the other after it. An address that moved in
  * one batch would be in neither for that packet.
  *
- *     keep() ──> fresh ──turn(): batch with the network──> ripe ──turn(): to be deleted
+ *     keep() ──> fresh ──turn(): batch with the successor──> ripe ──turn(): to be deleted
  *
  * Invariant: no element is in both, and none is wanted.
  */
@@ -32,6 +33,11 @@ export class Leftovers {
       const elements = kept.get(part);
       if (elements?.delete(element) === true && elements.size === 0) kept.delete(part);
     }
+  }
+
+  /** What is kept of a set. */
+  of(part: DesiredSet): string[] {
+    return [...(this.#fresh.get(part) ?? []), ...(this.#ripe.get(part) ?? [])];
   }
 
   /** The set is gone, and all its elements with it. */

@@ -8,6 +8,11 @@ export function routeKey(destination: string, metric: number): RouteKey {
   return `${destination} ${metric}`;
 }
 
+/** The network of a key. */
+export function destinationOf(key: RouteKey): string {
+  return key.slice(0, key.indexOf(" "));
+}
+
 /** One class's wish for one route. */
 export interface Candidate {
   readonly routeClass: RouteClass;
@@ -24,11 +29,13 @@ export interface Winner {
 /**
  * All routes that anybody wants, by class and interface.
  *
- * Invariant: `#byKey` and `#bySource` hold the same candidates, and no empty map.
+ * Invariant: `#byKey` and `#bySource` hold the same candidates, `#keysTo` the keys of `#byKey` by network; no empty map.
  */
 export class RouteCandidates {
   readonly #bySource = new Map<string, Map<RouteKey, Candidate>>();
   readonly #byKey = new Map<RouteKey, Map<string, Candidate>>();
+
+  readonly #keysTo = new Map<string, Set<RouteKey>>();
 
   /** Replaces what a class wants on an interface. Gives the keys whose answer may have changed. */
   replace(routeClass: RouteClass, interfaceName: string, targets: readonly RouteTarget[]): Set<RouteKey> {
@@ -38,7 +45,7 @@ export class RouteCandidates {
       changed.add(key);
       const others = this.#byKey.get(key);
       others?.delete(source);
-      if (others?.size === 0) this.#byKey.delete(key);
+      if (others?.size === 0) this.#forget(key);
     }
     const wanted = new Map<RouteKey, Candidate>();
     for (const target of targets) {
@@ -48,6 +55,8 @@ export class RouteCandidates {
       changed.add(key);
       const others = this.#byKey.get(key) ?? new Map<string, Candidate>();
       this.#byKey.set(key, others.set(source, candidate));
+      const siblings = this.#keysTo.get(target.destination) ?? new Set();
+      this.#keysTo.set(target.destination, siblings.add(key));
     }
     if (wanted.size === 0) this.#bySource.delete(source);
     else this.#bySource.set(source, wanted);
@@ -59,8 +68,23 @@ export class RouteCandidates {
     for (const routeClass of ROUTE_CLASSES) yield* this.#bySource.get(`${routeClass} ${interfaceName}`)?.keys() ?? [];
   }
 
-  keys(): Iterable<RouteKey> {
-    return this.#byKey.keys();
+  /** Keys of one network that somebody wants: one for each metric. */
+  keysTo(destination: string): Iterable<RouteKey> {
+    return this.#keysTo.get(destination) ?? [];
+  }
+
+  /**
+   * The device of the local workload that has this network. `waiting`: one claims it, but its interface is not up.
+   * `undefined`: none claims it.
+   */
+  localDevice(destination: string, interfaces: Interfaces): number | "waiting" | undefined {
+    let waiting = false;
+    for (const key of this.keysTo(destination)) {
+      const winner = this.winner(key, interfaces);
+      if (winner?.candidate.routeClass === "local-workload") return winner.device;
+      for (const { routeClass } of this.#byKey.get(key)?.values() ?? []) waiting ||= routeClass === "local-workload";
+    }
+    return waiting ? "waiting" : undefined;
   }
 
   /** Who gets the route: the best class on an interface that is up, and of one class the newest interface. */
@@ -73,6 +97,14 @@ export class RouteCandidates {
       if (best === undefined || beats(contender, best)) best = contender;
     }
     return best;
+  }
+
+  #forget(key: RouteKey): void {
+    this.#byKey.delete(key);
+    const destination = destinationOf(key);
+    const siblings = this.#keysTo.get(destination);
+    siblings?.delete(key);
+    if (siblings?.size === 0) this.#keysTo.delete(destination);
   }
 }
 

@@ -13,7 +13,7 @@ export interface RouteOwnership {
 }
 
 /** True for workload interfaces. */
-function isWorkloadInterface(name: string, prefixes: readonly string[]): boolean {
+export function isWorkloadInterface(name: string, prefixes: readonly string[]): boolean {
   return prefixes.some((prefix) => name.startsWith(prefix));
 }
 

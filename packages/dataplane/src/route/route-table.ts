@@ -2,9 +2,10 @@ import { hasErrno, isNotFound, type NetlinkError, type Route, type RouteOperatio
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
-import { RouteCandidates, type RouteKey, routeKey, type Winner } from "./route-candidates.ts";
+import { AddressOwners, singleAddress } from "./address-owners.ts";
+import { destinationOf, RouteCandidates, type RouteKey, routeKey, type Winner } from "./route-candidates.ts";
 import type { RouteClass, RouteTarget } from "./route-class.ts";
-import { isOwnRoute, type RouteOwnership } from "./route-ownership.ts";
+import { isOwnRoute, isWorkloadInterface, type RouteOwnership } from "./route-ownership.ts";
 
 /** Unknown routes of an interface that we have just met stay this long: its endpoint may not be known yet. */
 const GRACE_MS = 10_000;
@@ -15,11 +16,19 @@ const IPV6_DEFAULT_METRIC = 1024;
 /** Errors of a write that only mean that the interface is down or gone by now. */
 const INTERFACE_WENT = ["ENETDOWN", "ENODEV", "ENXIO", "ENETUNREACH"] as const;
 
-/** What one {@link RouteTable.apply} did. */
-export interface RouteResult {
+/** What one {@link RouteTable.release} did. */
+export interface ReleaseResult {
+  /** Addresses that a workload had until now: their flows have to go before the addresses are routed again. */
+  readonly freed: readonly string[];
   readonly writes: number;
   /** Routes found other than wanted by a listing, beside what was to be written anyway. */
   readonly drift: number;
+  readonly failures: readonly string[];
+}
+
+/** What one {@link RouteTable.apply} did. */
+export interface RouteResult {
+  readonly writes: number;
   /** In words, for the log. Empty: all is well. */
   readonly failures: readonly string[];
   /** When to call again although nothing changed: the end of a grace period. */
@@ -28,7 +37,8 @@ export interface RouteResult {
 
 /**
  * The routes of one family in the main table: what is wanted, and what the kernel has of ours. Other people's routes are
- * left alone (route-ownership.ts says which are ours).
+ * left alone (route-ownership.ts says which are ours). One round is `release`, then, once the flows of the freed
+ * addresses are deleted, `apply`.
  *
  * Invariant: `#kernel` is our routes as last listed, with all writes since; every key whose wish or whose kernel state
  * may be out of step is in `#dirty`.
@@ -37,6 +47,7 @@ export class RouteTable {
   readonly #family: Family;
   readonly #interfaces: Interfaces;
   readonly #ownership: RouteOwnership;
+  readonly #owners = new AddressOwners();
   readonly #candidates = new RouteCandidates();
   readonly #kernel = new Map<RouteKey, Route>();
   readonly #dirty = new Set<RouteKey>();
@@ -74,23 +85,74 @@ export class RouteTable {
   }
 
   /**
-   * Makes the kernel's routes what is wanted. Throws when a listing fails, or when it is not known which writes were
-   * done; the next call then lists everything, and tries again what was to be written.
+   * Lists what has to be listed, and deletes the routes of addresses that their workloads have no more. Throws when a
+   * listing fails, or when it is not known which writes were done; the next call then lists everything.
    */
-  apply(access: RouteAccess, nowMs: number): RouteResult {
+  release(access: RouteAccess, nowMs: number): ReleaseResult {
     this.#noteInterfaces(nowMs);
     const drift = this.#refresh(access);
+    const keysTo = new Map<string, Set<RouteKey>>();
+    for (const key of this.#dirty) {
+      const destination = destinationOf(key);
+      if (singleAddress(destination) === undefined) continue;
+      const keys = keysTo.get(destination) ?? new Set(this.#candidates.keysTo(destination));
+      keysTo.set(destination, keys.add(key));
+    }
+    const freed: string[] = [];
+    const keyOf = new Map<RouteOperation, RouteKey>();
+    for (const [destination, keys] of keysTo) {
+      const others = this.#takeFromOwner(destination, keys, nowMs);
+      if (others === undefined) continue;
+      freed.push(singleAddress(destination) ?? destination);
+      for (const key of others) {
+        const route = this.#kernel.get(key);
+        if (route !== undefined) remember(keyOf, key, { kind: "delete-route", route });
+      }
+    }
+    const operations = [...keyOf.keys()];
+    const failures = operations.length === 0 ? [] : this.#write(access, operations, keyOf);
+    return { freed, writes: operations.length, drift, failures };
+  }
+
+  /**
+   * Settles who has the address. Gives the keys whose kernel routes lead to whoever had it before, or `undefined` when
+   * nobody had.
+   */
+  #takeFromOwner(destination: string, keys: Iterable<RouteKey>, nowMs: number): RouteKey[] | undefined {
+    const change = this.#owners.change(destination, this.#candidates, this.#interfaces);
+    if (change.kind === "same") return undefined;
+    const { device } = change;
+    const others = [...keys].filter((key) => {
+      const route = this.#kernel.get(key);
+      if (route === undefined || route.device === device) return false;
+      return change.kind === "claimed" || route.device === change.from;
+    });
+    // The interface of an address that we know from its route alone may get its endpoint yet.
+    const graced = device === undefined && others.some((key) => this.#inGrace(this.#kernel.get(key), nowMs));
+    if (graced) return undefined;
+    this.#owners.settle(destination, device);
+    return change.kind === "freed" || others.length > 0 ? others : undefined;
+  }
+
+  /**
+   * Makes the kernel's routes what is wanted, but for addresses that are held. Throws when it is not known which writes
+   * were done; the next {@link release} then lists everything, and what was to be written is tried again.
+   */
+  apply(access: RouteAccess, nowMs: number, isHeld: (address: string) => boolean): RouteResult {
+    const kept = new Set<RouteKey>();
     const graced = new Set<RouteKey>();
     const deletes: RouteOperation[] = [];
     const writes: RouteOperation[] = [];
     const keyOf = new Map<RouteOperation, RouteKey>();
     for (const key of this.#dirty) {
-      const wanted = this.#wanted(key);
+      const winner = this.#candidates.winner(key, this.#interfaces);
+      const wanted = winner === undefined ? undefined : toRoute(winner);
       const present = this.#kernel.get(key);
       if (wanted === undefined && present !== undefined) {
         if (this.#inGrace(present, nowMs)) graced.add(key);
         else deletes.push(remember(keyOf, key, { kind: "delete-route", route: present }));
-      } else if (wanted !== undefined && (present === undefined || !sameRoute(wanted, present))) {
+      } else if (winner !== undefined && this.#mustWait(winner, isHeld)) kept.add(key);
+      else if (wanted !== undefined && (present === undefined || !sameRoute(wanted, present))) {
         // An IPv6 route to another device is one more route, not a replacement.
         if (this.#family === 6 && present !== undefined && present.device !== wanted.device)
           deletes.push(remember(keyOf, key, { kind: "delete-route", route: present }));
@@ -99,9 +161,9 @@ export class RouteTable {
     }
     const operations = [...deletes, ...writes];
     this.#dirty.clear();
-    for (const key of graced) this.#dirty.add(key);
+    for (const key of [...graced, ...kept]) this.#dirty.add(key);
     const failures = operations.length === 0 ? [] : this.#write(access, operations, keyOf);
-    return { writes: operations.length, drift, failures, againAtMs: this.#graceEndMs(graced) };
+    return { writes: operations.length, failures, againAtMs: this.#graceEndMs(graced) };
   }
 
   #write(access: RouteAccess, operations: readonly RouteOperation[], keyOf: Map<RouteOperation, RouteKey>): string[] {
@@ -186,6 +248,7 @@ export class RouteTable {
     for (const [key, route] of listed) {
       const known = this.#kernel.get(key);
       this.#kernel.set(key, route);
+      if (!this.#listedOnce) this.#noteOwner(route);
       if (known !== undefined && sameRoute(known, route)) continue;
       if (this.#listedOnce && !this.#dirty.has(key)) drift++;
       this.#dirty.add(key);
@@ -193,9 +256,11 @@ export class RouteTable {
     return drift;
   }
 
-  #wanted(key: RouteKey): Route | undefined {
-    const winner = this.#candidates.winner(key, this.#interfaces);
-    return winner === undefined ? undefined : toRoute(winner);
+  /** True while flows of an address are to be deleted, and when its workload is not the one that `release` knew. */
+  #mustWait({ candidate: { routeClass, target }, device }: Winner, isHeld: (address: string) => boolean): boolean {
+    const address = singleAddress(target.destination);
+    if (address === undefined) return false;
+    return isHeld(address) || (routeClass === "local-workload" && this.#owners.deviceOf(target.destination) !== device);
   }
 
   #metric(route: Route): number {
@@ -214,8 +279,16 @@ export class RouteTable {
     for (const index of this.#firstSeenMs.keys()) if (!indices.has(index)) this.#firstSeenMs.delete(index);
   }
 
-  #inGrace(route: Route, nowMs: number): boolean {
-    const endMs = this.#graceEndOf(route);
+  /** At the start, routes tell which workloads the agent before us had let in. */
+  #noteOwner({ destination, device }: Route): void {
+    if (device === undefined || singleAddress(destination) === undefined) return;
+    const name = this.#interfaces.byIndex(device)?.name;
+    if (name !== undefined && isWorkloadInterface(name, this.#ownership.interfacePrefixes))
+      this.#owners.note(destination, device);
+  }
+
+  #inGrace(route: Route | undefined, nowMs: number): boolean {
+    const endMs = route === undefined ? undefined : this.#graceEndOf(route);
     return endMs !== undefined && nowMs < endMs;
   }
 

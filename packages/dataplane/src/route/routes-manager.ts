@@ -3,13 +3,14 @@ import { canonicalCidr, parseCidr } from "@bulrush/ip";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
-import type { RouteAccess } from "../kernel/kernel.ts";
+import type { FlowAccess, RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { LocalWorkload, WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 import type { Family } from "../render/statements.ts";
+import { FlowCleanup } from "./flow-cleanup.ts";
 import type { RouteTarget } from "./route-class.ts";
-import { RouteTable } from "./route-table.ts";
+import { type ReleaseResult, RouteTable } from "./route-table.ts";
 import { StaticNeighbours } from "./static-neighbours.ts";
 
 /** What one apply of routes and neighbours did. */
@@ -21,12 +22,18 @@ export interface RoutesResult {
   readonly againAtMs: number | undefined;
 }
 
-/** A route and, where the MAC is known, a neighbour for each address of each local workload. */
+const NOTHING: RoutesResult = { writes: 0, routeDrift: 0, neighbourDrift: 0, failures: [], againAtMs: undefined };
+
+/**
+ * A route and, where the MAC is known, a neighbour for each address of each local workload. Before an address goes from
+ * one workload to the next, its tracked flows are deleted. One round is `release`, then `apply`.
+ */
 export class RoutesManager implements Manager {
   readonly #config: DataplaneConfig;
   readonly #endpoints: WorkloadEndpoints;
   readonly #tables: ReadonlyMap<Family, RouteTable>;
   readonly #neighbours: StaticNeighbours;
+  readonly #cleanup = new FlowCleanup();
   readonly #dirty = new Set<string>();
 
   constructor(config: DataplaneConfig, endpoints: WorkloadEndpoints, interfaces: Interfaces, families: DesiredTables) {
@@ -66,16 +73,40 @@ export class RoutesManager implements Manager {
     this.#neighbours.queueResync();
   }
 
-  /** Throws when a listing fails; nothing is written then, as a failed listing is not an empty one. */
+  /**
+   * Takes addresses away from workloads that have them no more, and deletes their flows. To be called before the rules
+   * change: the next workload's chains let through what is established. Throws when a listing fails; `apply` must not
+   * follow then, as a failed listing is not an empty one.
+   */
+  release(access: RouteAccess, flows: FlowAccess, nowMs: number): RoutesResult {
+    if (this.#config.routeSyncDisabled) return NOTHING;
+    const results: ReleaseResult[] = [];
+    for (const table of this.#tables.values()) {
+      const result = table.release(access, nowMs);
+      this.#cleanup.add(result.freed);
+      results.push(result);
+    }
+    const { failures } = this.#cleanup.run(flows);
+    return {
+      writes: results.reduce((sum, { writes }) => sum + writes, 0),
+      routeDrift: results.reduce((sum, { drift }) => sum + drift, 0),
+      neighbourDrift: 0,
+      failures: [...results.flatMap((result) => result.failures), ...failures],
+      againAtMs: undefined,
+    };
+  }
+
+  /** Writes routes and neighbours. Throws when a listing fails. */
   apply(access: RouteAccess, nowMs: number): RoutesResult {
-    if (this.#config.routeSyncDisabled)
-      return { writes: 0, routeDrift: 0, neighbourDrift: 0, failures: [], againAtMs: undefined };
-    const results = [...this.#tables.values()].map((table) => table.apply(access, nowMs));
+    if (this.#config.routeSyncDisabled) return NOTHING;
+    const isHeld = (address: string): boolean => this.#cleanup.isPending(address);
+    const results = [...this.#tables.values()].map((table) => table.apply(access, nowMs, isHeld));
     const neighbours = this.#neighbours.apply(access);
     const agains = results.flatMap(({ againAtMs }) => (againAtMs === undefined ? [] : [againAtMs]));
+    if (this.#cleanup.hasMore) agains.push(nowMs);
     return {
       writes: results.reduce((sum, { writes }) => sum + writes, neighbours.writes),
-      routeDrift: results.reduce((sum, { drift }) => sum + drift, 0),
+      routeDrift: 0,
       neighbourDrift: neighbours.drift,
       failures: [...results.flatMap(({ failures }) => failures), ...neighbours.failures],
       againAtMs: agains.length === 0 ? undefined : Math.min(...agains),

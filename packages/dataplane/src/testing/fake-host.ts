@@ -6,6 +6,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { createDataplane } from "../loop/dataplane.ts";
 import { renderRuleset } from "../render/render-ruleset.ts";
 import type { DataplaneStatus, FromDataplane } from "../status.ts";
+import { FakeFlows } from "./fake-flows.ts";
 import { FakeRoutes } from "./fake-routes.ts";
 import { FakeSysctls } from "./fake-sysctls.ts";
 
@@ -13,6 +14,7 @@ import { FakeSysctls } from "./fake-sysctls.ts";
 export class FakeHost {
   readonly nft: FakeNft;
   readonly routes: FakeRoutes = new FakeRoutes();
+  readonly flows: FakeFlows = new FakeFlows(this.routes);
   readonly sysctls: FakeSysctls = new FakeSysctls();
   readonly clock: ManualClock = new ManualClock();
   readonly applied: number[] = [];
@@ -27,10 +29,11 @@ export class FakeHost {
 
   /** A dataplane on this host. Jitter is at its least. */
   start(settings: Readonly<Record<string, string>> = {}): DataplaneHandle {
-    const { nft, routes, sysctls } = this;
+    const { flows, nft, routes, sysctls } = this;
     const kernel: Kernel = {
       nft,
       routes,
+      conntrack: flows,
       sysctls,
       openMonitor: (callbacks) => routes.openMonitor(callbacks),
       close: () => undefined,

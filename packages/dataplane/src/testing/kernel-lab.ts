@@ -8,6 +8,8 @@ export type Outcome = "connected" | "refused" | "silence";
 /** Silence for this long is taken for a dropped packet. */
 const PATIENCE_S = "0.4";
 const GATEWAY = "169.254.1.1";
+/** The link-local address of a host side's MAC address (RFC 4291, appendix A). */
+const GATEWAY_6 = "fe80::ecee:eeff:feee:eeee";
 
 const SERVER = `
 const net = require("node:net");
@@ -26,6 +28,20 @@ socket.on("data", (data) => process.stdout.write(data));
 process.stdin.on("data", (data) => socket.write(data));
 `;
 
+/** Sends a word for each line "ADDRESS PORT WORD" on stdin, and prints the words that come. */
+const DATAGRAMS = `
+const [address, port] = process.argv.slice(1);
+const socket = require("node:dgram").createSocket(address.includes(":") ? "udp6" : "udp4");
+socket.on("message", (word) => process.stdout.write(word));
+socket.bind(Number(port), address, () => process.stdout.write("ready"));
+process.stdin.on("data", (data) => {
+  for (const line of String(data).trim().split("\\n")) {
+    const [to, toPort, word] = line.split(" ");
+    socket.send(word, Number(toPort), to, () => {});
+  }
+});
+`;
+
 const FLOOD = `
 const [address, port] = process.argv.slice(1);
 const socket = require("node:dgram").createSocket("udp4");
@@ -35,6 +51,13 @@ const burst = () => {
 };
 socket.on("error", () => {}).bind(burst);
 `;
+
+/** An open UDP socket of a pod or machine. */
+export interface DatagramSocket {
+  readonly send: (address: string, port: number, word: string) => void;
+  /** The next word that comes; "" when none comes for a second. */
+  readonly receive: () => Promise<string>;
+}
 
 /**
  * A host with pods and one outside machine, of real namespaces. The test's own namespace is the host:
@@ -73,10 +96,26 @@ export class KernelLab {
     this.run("nft -f -", rules);
   }
 
-  /** A pod with one address; its host side is `cali<name>`. */
-  addPod(name: string, address: string): void {
+  /** Gives host and outside machine IPv6 addresses, and the machine a route to the pods. Before the first pod. */
+  addIpv6(host: string, ext: string, pods: string): void {
+    this.run("sysctl -qw net.ipv6.conf.all.forwarding=1");
+    for (const [words, address] of [
+      ["ip", host],
+      ["ip -n ext", ext],
+    ])
+      this.run(`${words} addr add ${address}/64 dev eth0 nodad`);
+    this.run(`ip -n ext route add ${pods} via ${host}`);
+  }
+
+  /** A pod with an address of each family; its host side is `cali<name>`. */
+  addPod(name: string, address: string, address6?: string): void {
     this.run(`ip netns add ${name}`);
     this.run(`ip link add cali${name} address ee:ee:ee:ee:ee:ee type veth peer name eth0 netns ${name}`);
+    // Duplicate address detection would hold IPv6 back for a second or two.
+    if (address6 !== undefined) {
+      this.run(`sysctl -qw net.ipv6.conf.cali${name}.accept_dad=0`);
+      this.run(`ip netns exec ${name} sysctl -qw net.ipv6.conf.eth0.accept_dad=0`);
+    }
     this.run(`ip link set cali${name} up`);
     this.run(`ip -n ${name} link set lo up`);
     this.run(`ip -n ${name} addr add ${address}/32 dev eth0`);
@@ -84,6 +123,18 @@ export class KernelLab {
     this.run(`ip -n ${name} route add ${GATEWAY} dev eth0 scope link`);
     this.run(`ip -n ${name} route add default via ${GATEWAY} dev eth0`);
     this.run(`ip -n ${name} neigh replace ${GATEWAY} lladdr ee:ee:ee:ee:ee:ee dev eth0 nud permanent`);
+    if (address6 === undefined) return;
+    this.run(`ip -n ${name} addr add ${address6}/128 dev eth0 nodad`);
+    this.run(`ip -n ${name} route add default via ${GATEWAY_6} dev eth0`);
+    this.run(`ip -n ${name} neigh replace ${GATEWAY_6} lladdr ee:ee:ee:ee:ee:ee dev eth0 nud permanent`);
+  }
+
+  /** Ends the programs of the pod, and takes its interface away. */
+  removePod(name: string): void {
+    for (const pid of this.run(`ip netns pids ${name}`).split("\n"))
+      if (pid !== "") process.kill(Number(pid), "SIGKILL");
+    this.run(`ip link del cali${name}`);
+    this.run(`ip netns del ${name}`);
   }
 
   /** The hardware address of a pod's eth0. */
@@ -110,6 +161,18 @@ export class KernelLab {
       const [data] = await once(stdout, "data", { signal: timer }).catch(() => [""]);
       return String(data);
     };
+  }
+
+  async openDatagrams(name: string, address: string, port: number): Promise<DatagramSocket> {
+    const peer = this.#spawn(name, process.execPath, ["-e", DATAGRAMS, address, String(port)]);
+    const { stdout } = peer;
+    if (stdout === null) throw new Error("No output of the socket");
+    const receive = async (): Promise<string> => {
+      const [data] = await once(stdout, "data", { signal: AbortSignal.timeout(1000) }).catch(() => [""]);
+      return String(data);
+    };
+    await once(stdout, "data");
+    return { receive, send: (to, toPort, word) => peer.stdin?.write(`${to} ${toPort} ${word}\n`) };
   }
 
   /** UDP datagrams as fast as they go, until the lab closes. */

@@ -62,7 +62,7 @@ function fill(): { socket: NetlinkSocket; left: (filter?: FlowFilter) => string[
       .map(({ original }) => `${original.source}>${original.destination}`)
       .sort();
   for (const address of ["10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2", "fd00::3"]) {
-    conntrack.deleteFlowsOf(address);
+    conntrack.deleteFlowsOf([address]);
     conntrack.deleteFlows({ originalDestination: address });
   }
   addFlow(socket, "10.0.0.1", "10.0.0.2", 53);
@@ -120,12 +120,26 @@ kernelTests(import.meta.filename, () => {
 
     test(`deleteFlowsOf() removes what the address started or answers (${deletion})`, () => {
       const { left } = fill();
-      openConntrack({ deletion }).deleteFlowsOf("10.0.0.1");
+      openConntrack({ deletion }).deleteFlowsOf(["10.0.0.1"]);
       assert.deepEqual(left(), ["10.0.0.2>10.0.0.3", "fd00::1>fd00::2", "fd00::3>fd00::1"]);
-      openConntrack({ deletion }).deleteFlowsOf("fd00::2");
+      openConntrack({ deletion }).deleteFlowsOf(["fd00::2"]);
       assert.deepEqual(left(), ["10.0.0.2>10.0.0.3", "fd00::3>fd00::1"]);
     });
   }
+
+  test("deleteFlowsOf() takes few and many addresses of both families, and refuses what is none", () => {
+    const many = Array.from({ length: 20 }, (_, i) => `10.9.9.${i}`);
+    const { left } = fill();
+    openConntrack().deleteFlowsOf([...many, "10.0.0.3", "fd00:0::2"]);
+    assert.deepEqual(left(), ["10.0.0.1>10.0.0.2", "10.0.0.2>10.0.0.1", "fd00::3>fd00::1"]);
+    openConntrack().deleteFlowsOf(["10.0.0.1", "fd00::3"]);
+    assert.deepEqual(left(), []);
+    openConntrack().deleteFlowsOf([]);
+    assert.throws(
+      () => openConntrack().deleteFlowsOf(["10.0.0.2", "10.0.0.0/8"]),
+      (error) => hasCode(error, "NETLINK_ARGUMENT"),
+    );
+  });
 
   test("deleteFlows() refuses a filter that is empty, unreadable or of two families", () => {
     const { left } = fill();

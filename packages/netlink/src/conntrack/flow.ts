@@ -37,7 +37,11 @@ export interface ConntrackConnection {
    * everything.
    */
   deleteFlows(filter: FlowFilter): void;
-  /** Removes every flow that this address started or answers: by original source and by reply source. */
-  deleteFlowsOf(address: string): void;
+  /**
+   * Removes every flow that one of these addresses started or answers: by original source and by reply source. Many
+   * addresses at once cost little more than one. Throws NETLINK_ARGUMENT, before anything is removed, for what is no
+   * address.
+   */
+  deleteFlowsOf(addresses: readonly string[]): void;
   close(): void;
 }

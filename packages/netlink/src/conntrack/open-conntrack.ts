@@ -1,9 +1,10 @@
+import { formatAddress } from "@bulrush/ip";
 import { hasErrno } from "../errors.ts";
 import { NETLINK_NETFILTER, NLA_F_NESTED } from "../message/header.ts";
 import { NFGEN_BYTES, writeNfgen } from "../message/nfgen.ts";
 import type { MessageReader } from "../message/message-reader.ts";
 import { AF_UNSPEC } from "../route/constants.ts";
-import { kernelFamily } from "../route/text-codec.ts";
+import { kernelFamily, mustAddress } from "../route/text-codec.ts";
 import { NetlinkSocket, type NetlinkSocketOptions } from "../socket/netlink-socket.ts";
 import type { ConntrackConnection, Flow, FlowFilter } from "./flow.ts";
 import { CTA, decodeFlow, flowMatches, type ParsedFilter, parseFilter, writeFilter } from "./flow-codec.ts";
@@ -11,6 +12,9 @@ import { CTA, decodeFlow, flowMatches, type ParsedFilter, parseFilter, writeFilt
 /** Subsystem 1 of nfnetlink in the high byte, the message in the low one. */
 const CT_GET = (1 << 8) | 1;
 const CT_DELETE = (1 << 8) | 2;
+
+/** Up to this many addresses the kernel's filtered delete, a walk of its table each, is cheaper than one listing. */
+const FEW_ADDRESSES = 4;
 
 export interface ConntrackOptions extends Pick<NetlinkSocketOptions, "namespace"> {
   /** `listed`: never use the kernel's filtered delete (kernels before 6.9 have none). Default: try it first. */
@@ -22,12 +26,16 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
   const socket = NetlinkSocket.open(NETLINK_NETFILTER, options);
   let filteredDelete = options.deletion !== "listed";
 
-  function dump<T>(filter: ParsedFilter | undefined, decode: (message: MessageReader) => T | undefined): T[] {
+  function dump<T>(
+    family: number,
+    filter: ParsedFilter | undefined,
+    decode: (message: MessageReader) => T | undefined,
+  ): T[] {
     return socket.dump(
       "List flows",
       CT_GET,
       (writer) => {
-        writeNfgen(writer, filter === undefined ? AF_UNSPEC : kernelFamily(filter.family));
+        writeNfgen(writer, family);
         if (filter !== undefined && kernelCanFilter(filter)) writeFilter(writer, filter);
       },
       decode,
@@ -36,7 +44,7 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
 
   function flows(filter?: FlowFilter): Flow[] {
     const parsed = filter === undefined ? undefined : parseFilter(filter);
-    return dump(parsed, (message) => {
+    return dump(parsed === undefined ? AF_UNSPEC : kernelFamily(parsed.family), parsed, (message) => {
       const flow = decodeFlow(message);
       return flow === undefined || (parsed !== undefined && !flowMatches(flow, parsed)) ? undefined : flow;
     });
@@ -57,15 +65,15 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
         filteredDelete = false;
       }
     }
-    deleteListed(parsed);
+    deleteListed(parsed.family, parsed, (flow) => flowMatches(flow, parsed));
   }
 
-  /** Lists the flows that match and deletes them one by one. */
-  function deleteListed(filter: ParsedFilter): void {
-    for (const flow of dump(filter, (message) => decodeIdentity(message, filter))) {
+  /** Lists the flows of a family that match and deletes them one by one. `filter` may spare the listing of others. */
+  function deleteListed(family: 4 | 6, filter: ParsedFilter | undefined, matches: (flow: Flow) => boolean): void {
+    for (const flow of dump(kernelFamily(family), filter, (message) => decodeIdentity(message, matches))) {
       try {
         socket.request("Delete flow", CT_DELETE, 0, (writer) => {
-          writeNfgen(writer, kernelFamily(filter.family));
+          writeNfgen(writer, kernelFamily(family));
           writer.attrBytes(CTA.TUPLE_ORIG | NLA_F_NESTED, flow.tuple);
           if (flow.zone !== undefined) writer.attrBytes(CTA.ZONE, flow.zone);
         });
@@ -76,9 +84,26 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
     }
   }
 
-  function deleteFlowsOf(address: string): void {
-    deleteFlows({ originalSource: address });
-    deleteFlows({ replySource: address });
+  function deleteFlowsOf(addresses: readonly string[]): void {
+    const byFamily = { 4: new Set<string>(), 6: new Set<string>() };
+    for (const text of addresses) {
+      const address = mustAddress(text);
+      byFamily[address.family].add(formatAddress(address));
+    }
+    for (const family of [4, 6] as const) {
+      const wanted = byFamily[family];
+      if (family === 4 && filteredDelete && wanted.size <= FEW_ADDRESSES)
+        for (const address of wanted) {
+          deleteFlows({ originalSource: address });
+          deleteFlows({ replySource: address });
+        }
+      else if (wanted.size > 0)
+        deleteListed(
+          family,
+          undefined,
+          ({ original, reply }) => wanted.has(original.source) || wanted.has(reply.source),
+        );
+    }
   }
 
   return { flows, deleteFlows, deleteFlowsOf, close: () => socket.close() };
@@ -96,10 +121,10 @@ function kernelCanFilter(filter: ParsedFilter): boolean {
 /** The bytes that name one flow: its original tuple, and its zone if it is in one. `undefined` when it is another's. */
 function decodeIdentity(
   message: MessageReader,
-  filter: ParsedFilter,
+  matches: (flow: Flow) => boolean,
 ): { tuple: Uint8Array; zone: Uint8Array | undefined } | undefined {
   const flow = decodeFlow(message);
-  if (flow === undefined || !flowMatches(flow, filter)) return undefined;
+  if (flow === undefined || !matches(flow)) return undefined;
   let tuple: Uint8Array | undefined;
   let zone: Uint8Array | undefined;
   const attributes = message.attributes(NFGEN_BYTES);
