@@ -42,3 +42,13 @@ test("copyFor() leaves out what the source counts", () => {
     metadata: { name: "t", labels: { a: "b" } },
   });
 });
+
+test("copyFor() names a handle as the target does: by its id, in Kubernetes in lower case", () => {
+  const inEtcd = resource("IPAMHandle", "vxlan-Node_1", { handleID: "vxlan-Node_1" });
+  const inKubernetes = resource("IPAMHandle", "vxlan-node_1", { handleID: "vxlan-Node_1" });
+  for (const original of [inEtcd, inKubernetes]) {
+    assert.deepEqual(copyFor(original, "kubernetes"), inKubernetes);
+    assert.deepEqual(copyFor(original, "etcdv3"), inEtcd);
+  }
+  assert.deepEqual(copyFor(resource("IPAMHandle", "x", { handleID: "y" }), "etcdv3")?.metadata.name, "x");
+});

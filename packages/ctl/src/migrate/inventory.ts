@@ -23,14 +23,17 @@ const FIRST: readonly string[] = ["Namespace", "Tier", "ServiceAccount", "Profil
 /** Made by the store or by others out of what is copied; ClusterInformation is the lock and comes last. */
 const NOT_COPIED: ReadonlySet<string> = new Set(["ClusterInformation", "LiveMigration"]);
 
+/** The one kind that Calico's groups call differently: most stores list the same under both names. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { IPAMConfiguration: "IPAMConfig" };
+
 function rankOf({ kind }: KindFacts): number {
   const at = FIRST.indexOf(kind);
   return at >= 0 ? at : FIRST.length + (kind.endsWith("NetworkPolicy") ? 1 : 0);
 }
 
-const COPIED: readonly KindFacts[] = KINDS.filter(({ kind }) => !NOT_COPIED.has(kind)).toSorted(
-  (a, b) => rankOf(a) - rankOf(b),
-);
+const COPIED: readonly KindFacts[] = KINDS.filter(
+  ({ kind }) => !NOT_COPIED.has(kind) && OTHER_NAMES[kind] === undefined,
+).toSorted((a, b) => rankOf(a) - rankOf(b));
 
 /** Every driver makes it. */
 const DEFAULT_ALLOW_PROFILE = "projectcalico-default-allow";
@@ -41,21 +44,29 @@ export async function takeInventory(writer: DatastoreWriter, signal: AbortSignal
   const known = new Set<string>();
   for (const type of COPIED) {
     const resources: Resource[] = [];
-    try {
-      for await (const page of writer.list(type, signal)) {
-        for (const { resource } of page) {
-          // A store may give the same under two names of its kind.
-          const id = JSON.stringify(resourceIdOf(resource));
-          if (!known.has(id)) resources.push(resource);
-          known.add(id);
-        }
+    const names = KINDS.filter(
+      ({ kind, apiVersion }) => apiVersion === type.apiVersion && OTHER_NAMES[kind] === type.kind,
+    );
+    for (const named of [type, ...names]) {
+      for await (const resource of listIfThere(writer, named, signal)) {
+        const own = { ...resource, kind: type.kind };
+        // A store may give the same under two names of its kind.
+        const id = JSON.stringify(resourceIdOf(own));
+        if (!known.has(id)) resources.push(own);
+        known.add(id);
       }
-    } catch (error) {
-      if (!isMissingKind(error)) throw error;
     }
     if (resources.length > 0) inventory.push({ type, resources });
   }
   return inventory;
+}
+
+async function* listIfThere(writer: DatastoreWriter, type: KindFacts, signal: AbortSignal): AsyncGenerator<Resource> {
+  try {
+    for await (const page of writer.list(type, signal)) for (const { resource } of page) yield resource;
+  } catch (error) {
+    if (!isMissingKind(error)) throw error;
+  }
 }
 
 /** What the copies are called and hold in the target; undefined for what the target makes by itself. */
@@ -63,6 +74,7 @@ export function copyFor(resource: Resource, target: DatastoreWriter["type"]): Re
   const copy = exportable(resource);
   const { name } = copy.metadata;
   if (copy.kind === "Profile" && name === DEFAULT_ALLOW_PROFILE) return undefined;
+  if (copy.kind === "IPAMHandle") return { ...copy, metadata: { ...copy.metadata, name: handleName(copy, target) } };
   if (target !== "kubernetes") return copy;
   switch (copy.kind) {
     // Kubernetes has the pods, the namespaces and the policies that these were made of.
@@ -80,6 +92,13 @@ export function copyFor(resource: Resource, target: DatastoreWriter["type"]): Re
     default:
       return copy;
   }
+}
+
+/** etcd has a handle under its very id, Kubernetes in lower case; the spec has the id in either. */
+function handleName({ metadata: { name }, spec }: Resource, target: DatastoreWriter["type"]): string {
+  if (target === "kubernetes") return name.toLowerCase();
+  const id = isObject(spec) ? spec["handleID"] : undefined;
+  return target === "etcdv3" && typeof id === "string" && id.toLowerCase() === name.toLowerCase() ? id : name;
 }
 
 /** Calico may know a node under another name than Kubernetes does. */

@@ -133,9 +133,11 @@ function copiesFor(inventory: readonly KindInventory[], target: DatastoreWriter[
 /** What one store took and another refuses would end the copying half-way. */
 function checkValid(copies: readonly KindInventory[]): void {
   const bad: string[] = [];
-  for (const { resources } of copies) {
+  for (const { type, resources } of copies) {
     for (const resource of resources) {
-      const [issue] = validateResource(resource);
+      // Calico itself gives handles names in etcd that no other kind may have.
+      const checked = type.kind === "IPAMHandle" ? copyFor(resource, "kubernetes") : resource;
+      const [issue] = validateResource(checked ?? resource);
       if (issue !== undefined) bad.push(`${shown(resource)}: ${issue.path}: ${issue.message}`);
     }
   }

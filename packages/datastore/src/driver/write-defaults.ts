@@ -1,4 +1,5 @@
 import { applyDefaults, isCalicoVersion, isObject, type Resource } from "@bulrush/model";
+import { withDeletedAsFlag } from "./deleted-field.ts";
 
 /** Tells the tier of a policy to whoever lists by label. */
 const TIER_LABEL = "projectcalico.org/tier";
@@ -12,7 +13,7 @@ const TIERED: ReadonlySet<string> = new Set([
 
 /** The resource as Calico's own client stores it: with the defaults, and a policy with the label of its tier. Pure. */
 export function withWriteDefaults(resource: Resource): Resource {
-  const filled = applyDefaults(resource);
+  const filled = withDeletedAsFlag(applyDefaults(resource));
   const { spec } = filled;
   if (!isCalicoVersion(filled.apiVersion) || !TIERED.has(filled.kind) || !isObject(spec)) return filled;
   const tier = spec["tier"];

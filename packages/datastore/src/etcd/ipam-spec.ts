@@ -19,7 +19,7 @@ export function isIpamKind(kind: DatastoreKind): kind is IpamKind {
 export function readIpamSpec(kind: IpamKind, path: string, name: string, value: JsonObject): JsonObject {
   switch (kind) {
     case "IPAMBlock":
-      return value;
+      return withLists(value);
     case "BlockAffinity": {
       const key = parseKey(path);
       if (key?.type !== "BlockAffinity") return value;
@@ -32,6 +32,14 @@ export function readIpamSpec(kind: IpamKind, path: string, name: string, value: 
       return { ...rest, strictAffinity: strict_affinity, autoAllocateBlocks: auto_allocate_blocks };
     }
   }
+}
+
+const BLOCK_LISTS = ["allocations", "unallocated", "attributes"] as const;
+
+/** An empty list may be written as null, which a Kubernetes API refuses. */
+function withLists(block: JsonObject): JsonObject {
+  const empty = BLOCK_LISTS.filter((name) => block[name] === null);
+  return empty.length === 0 ? block : { ...block, ...Object.fromEntries(empty.map((name) => [name, []])) };
 }
 
 /** The value that a spec is stored as: what {@link readIpamSpec} reads. */

@@ -149,6 +149,12 @@ const IPAM: readonly (readonly [DatastoreKind, key: string, value: string, name:
   ],
 ];
 
+test("readItem(): the lists of an IPAM block that are written as null are empty", () => {
+  const value = '{"cidr":"10.0.0.0/30","allocations":null,"unallocated":null,"attributes":null}';
+  const item = readItem("IPAMBlock", entry("/calico/ipam/v2/assignment/ipv4/block/10.0.0.0-30", value));
+  assert.deepEqual(item?.value?.spec, { cidr: "10.0.0.0/30", allocations: [], unallocated: [], attributes: [] });
+});
+
 for (const [kind, key, value, name, spec] of IPAM) {
   test(`readItem() and writeValue(): ${kind} ${name}`, () => {
     const item = readItem(kind, entry(key, value));

@@ -6,6 +6,7 @@ import {
   type Resource,
   type ResourceMetadata,
 } from "@bulrush/model";
+import { withDeletedAsFlag, withDeletedAsText } from "../driver/deleted-field.ts";
 import { hasNameOfUser, METADATA_ANNOTATION, nameOfUser } from "../driver/name-of-user.ts";
 import { translateUid } from "./uid.ts";
 
@@ -37,7 +38,8 @@ export function readCrd(resource: Resource): Resource {
     ...(Object.keys(labels).length > 0 && { labels }),
     ...(Object.keys(annotations).length > 0 && { annotations }),
   };
-  return { ...resource, apiVersion: CALICO_V3, metadata: metadata as unknown as ResourceMetadata };
+  const read = { ...resource, apiVersion: CALICO_V3, metadata: metadata as unknown as ResourceMetadata };
+  return withDeletedAsFlag(read);
 }
 
 /** The form in which `crd.projectcalico.org/v1` stores a v3 resource: what {@link readCrd} reads. */
@@ -63,7 +65,8 @@ export function writeCrd(resource: Resource): Resource {
     ...(owners !== undefined && { ownerReferences: owners }),
     annotations: { ...annotations, [METADATA_ANNOTATION]: JSON.stringify(stored) },
   };
-  return { ...resource, apiVersion: CALICO_CRD_V1, metadata: metadata as unknown as ResourceMetadata };
+  const written = { ...resource, apiVersion: CALICO_CRD_V1, metadata: metadata as unknown as ResourceMetadata };
+  return withDeletedAsText(written);
 }
 
 /** The fields that only the user can have written: the rest is the store's to say. */

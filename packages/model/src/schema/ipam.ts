@@ -14,9 +14,9 @@ export const ipamBlockSpec: ObjectShape = object(
     attributes: listOf(
       object({
         handle_id: text({ nullable: true }),
-        secondary: mapOf(text()),
-        alternate: mapOf(text()),
-        alternateOwnerAttrs: mapOf(text()),
+        secondary: mapOf(text(), { nullable: true }),
+        alternate: mapOf(text(), { nullable: true }),
+        alternateOwnerAttrs: mapOf(text(), { nullable: true }),
         releasedAt: text({ nullable: true }),
       }),
     ),
