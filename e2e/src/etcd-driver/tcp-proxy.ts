@@ -11,11 +11,13 @@ export class TcpProxy {
   readonly port: number;
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
+  readonly #silent: WeakSet<Socket>;
   readonly #state: State;
 
-  private constructor(server: Server, sockets: Set<Socket>, state: State) {
+  private constructor(server: Server, sockets: Set<Socket>, silent: WeakSet<Socket>, state: State) {
     this.#server = server;
     this.#sockets = sockets;
+    this.#silent = silent;
     this.#state = state;
     this.port = (server.address() as AddressInfo).port;
   }
@@ -23,11 +25,12 @@ export class TcpProxy {
   /** @param host Where it listens. */
   static async start(targetPort: number, host = "127.0.0.1"): Promise<TcpProxy> {
     const sockets = new Set<Socket>();
+    const silent = new WeakSet<Socket>();
     const state: State = { isBlackHole: false, isCut: false };
     const forward = (from: Socket, to: Socket): void => {
       sockets.add(from);
       from.on("data", (bytes) => {
-        if (!state.isBlackHole) to.write(bytes);
+        if (!state.isBlackHole && !silent.has(from)) to.write(bytes);
       });
       from.on("close", () => {
         sockets.delete(from);
@@ -46,7 +49,7 @@ export class TcpProxy {
     });
     server.listen(0, host);
     await once(server, "listening");
-    return new TcpProxy(server, sockets, state);
+    return new TcpProxy(server, sockets, silent, state);
   }
 
   get endpoint(): string {
@@ -56,6 +59,11 @@ export class TcpProxy {
   /** From now on nothing goes through, and nobody is told: the connections stay. New ones are of no use either. */
   blackHole(): void {
     this.#state.isBlackHole = true;
+  }
+
+  /** The connections that are open carry nothing more, and nobody is told; those to come do. */
+  silenceOpen(): void {
+    for (const socket of this.#sockets) this.#silent.add(socket);
   }
 
   /** Ends all connections, and new ones at once, until {@link TcpProxy.mend}. */

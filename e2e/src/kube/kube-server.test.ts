@@ -118,7 +118,7 @@ describe("KubeServer", { skip: skipWithoutKube() }, () => {
   test("ApiProxy shortens pages, sees what gets 410, and holds a list up in its middle", async (t) => {
     await kube.admin.createNamespace("t3");
     for (const name of ["a", "b", "c"]) await kube.admin.create({ ...pod(name), metadata: { name, namespace: "t3" } });
-    const proxy = await ApiProxy.start({ ...kube, maxPage: 2 });
+    const proxy = await ApiProxy.start({ url: kube.url, files: kube.files, maxPage: 2 });
     const admin = new KubeAdmin({
       url: `https://127.0.0.1:${proxy.port}`,
       caPem: kube.files.caPem,

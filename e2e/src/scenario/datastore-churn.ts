@@ -1,211 +1,297 @@
 import assert from "node:assert/strict";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { seededRandom, sleep, systemClock } from "@bulrush/base";
-import { convertResources, felixSyncer, openDatastore } from "@bulrush/datastore";
-import { CALICO_V3, type Resource } from "@bulrush/model";
-import { hashValue } from "@bulrush/proto";
-import { type KubeObject, KubeRefusal } from "../kube/kube-admin.ts";
-import { contentsOf } from "../lab/contents.ts";
-import { KubernetesStore, putObject, removeObject } from "../lab/kubernetes-store.ts";
+import type { Resource, SyncerType } from "@bulrush/model";
+import {
+  type Evidence,
+  type Fault,
+  FAULTS,
+  type FaultContext,
+  missingEvidence,
+  until,
+} from "../datastore-churn/faults.ts";
+import { freshList, type Wanted } from "../datastore-churn/fresh-list.ts";
+import { Judge } from "../datastore-churn/judge.ts";
+import { memoryGrowth, type MemorySample } from "../datastore-churn/memory-rule.ts";
+import type { SyncerSettings } from "../datastore-churn/messages.ts";
+import type { Counts } from "../datastore-churn/objects.ts";
+import { patiently } from "../datastore-churn/patient.ts";
+import { SyncerProcess } from "../datastore-churn/syncer-process.ts";
+import { ChurnWriter } from "../datastore-churn/writer.ts";
+import { TcpProxy } from "../etcd-driver/tcp-proxy.ts";
+import { ApiProxy } from "../kube/api-proxy.ts";
+import { KubernetesStore } from "../lab/kubernetes-store.ts";
 import { LabNetwork } from "../lab/network.ts";
 import { Choices } from "../random/choices.ts";
 import type { Scenario, ScenarioFigures, ScenarioOptions } from "./scenario.ts";
 
 const CLOCK = systemClock({ keepAlive: true });
 const NEVER = new AbortController().signal;
-/** Objects that change at the same time. */
-const BATCH = 8;
-const FAULT_EVERY_MS = 4000;
-const SETTLE_MS = 60_000;
+const DEFAULT_MINUTES = 3;
+/** Changes go on for so long between two faults. */
+const CALM_MS = { quick: 300, whole: 4000 };
+/** Faults between two looks at where the syncers are, all at rest. */
+const FAULTS_A_CHECK = 4;
+const SETTLE_LIMIT_MS = 90_000;
+/** No syncer waits for longer after a fault: 90 s is the default, but then silence would take most of a run. */
+const WATCH_IDLE_MS = 15_000;
 
-interface Size {
-  readonly namespaces: number;
-  readonly pods: number;
-  readonly policies: number;
-  readonly runMs: number;
-}
+/** 300 policies, of all kinds together. */
+const WHOLE: Counts = {
+  Namespace: 200,
+  ServiceAccount: 100,
+  Pod: 2000,
+  KubernetesNetworkPolicy: 120,
+  NetworkPolicy: 80,
+  GlobalNetworkPolicy: 60,
+  StagedNetworkPolicy: 40,
+  NetworkSet: 20,
+  GlobalNetworkSet: 10,
+  HostEndpoint: 20,
+  Node: 20,
+  Service: 30,
+  EndpointSlice: 30,
+  IPPool: 10,
+  BGPPeer: 20,
+  BGPFilter: 10,
+  BlockAffinity: 40,
+  IPAMBlock: 40,
+  CalicoNodeStatus: 20,
+};
+const QUICK: Counts = {
+  ...WHOLE,
+  Namespace: 12,
+  ServiceAccount: 8,
+  Pod: 120,
+  KubernetesNetworkPolicy: 12,
+  NetworkPolicy: 8,
+  GlobalNetworkPolicy: 6,
+  StagedNetworkPolicy: 4,
+  Node: 7,
+  Service: 6,
+  EndpointSlice: 6,
+  BlockAffinity: 10,
+  IPAMBlock: 10,
+};
 
-const QUICK: Size = { namespaces: 8, pods: 60, policies: 20, runMs: 20_000 };
-const WHOLE: Size = { namespaces: 200, pods: 2000, policies: 300, runMs: 180_000 };
+/** The four syncers; felix twice, as its lists are read in two ways. */
+const SYNCERS: SyncerSettings["syncers"] = [
+  { name: "felix (streamed)", type: "felix", driver: 0 },
+  { name: "tunnel-ip-allocation", type: "tunnel-ip-allocation", driver: 0 },
+  { name: "felix (paged)", type: "felix", driver: 1 },
+  { name: "bgp", type: "bgp", driver: 1 },
+  { name: "node-status", type: "node-status", driver: 1 },
+];
+const DRIVERS: SyncerSettings["drivers"] = [{ listMode: "auto" }, { listMode: "paged" }];
+
+/** Without a watch cache in the API server, so that a compaction is felt by their watches and lists. */
+const UNCACHED = ["pods", "namespaces", "serviceaccounts", "networkpolicies.networking.k8s.io"];
 
 /**
- * What the syncer has told, and whether each delete was true.
- *
- * Invariant: a path was told gone at most as often as somebody set out to delete it.
+ * ```
+ *   writer ──────────────────────────────────────> kube-apiserver ─> etcd
+ *     │ "this is about to change"                       ^   faults: kill, pause, compact, other features
+ *     v                                                 │
+ *   judge <── what is told ── syncers ──> wire ──> proxy┘
+ *     ^                       (a process)  faults: cut, silence; hold a list up in its middle, count what gets 410
+ *     └── a fresh list, when all is at rest
+ * ```
  */
-class Told {
-  readonly hashes = new Map<string, string>();
-  readonly spurious: string[] = [];
-  readonly #mayGo = new Map<string, number>();
-
-  /** An object with these paths is about to be deleted. */
-  expectDelete(paths: readonly string[]): void {
-    for (const path of paths) this.#mayGo.set(path, (this.#mayGo.get(path) ?? 0) + 1);
-  }
-
-  take(path: string, value: unknown): void {
-    if (value !== undefined) {
-      this.hashes.set(path, hashValue(path, contentsOf(value)));
-      return;
-    }
-    this.hashes.delete(path);
-    const left = (this.#mayGo.get(path) ?? 0) - 1;
-    if (left < 0) this.spurious.push(path);
-    else this.#mayGo.set(path, left);
-  }
-}
-
-function pathsOf(object: KubeObject): string[] {
-  const built = new Set(convertResources([]).updates.map(({ path }) => path));
-  const { updates } = convertResources([object as unknown as Resource]);
-  return updates.map(({ path }) => path).filter((path) => !built.has(path));
-}
-
-/** A namespace, pod or policy of this number, with contents that vary. */
-function makeObject(
-  kind: "Namespace" | "Pod" | "NetworkPolicy",
-  number: number,
-  size: Size,
-  choices: Choices,
-): KubeObject {
-  const labels = { app: `a${choices.below(5)}`, round: String(choices.below(1000)) };
-  const name = `${kind.toLowerCase()}-${number}`;
-  const namespace = `namespace-${number % size.namespaces}`;
-  if (kind === "Namespace") return { apiVersion: "v1", kind, metadata: { name, labels } };
-  if (kind === "NetworkPolicy") {
-    const spec = { podSelector: { matchLabels: { app: labels.app } }, policyTypes: ["Ingress"] };
-    return { apiVersion: "networking.k8s.io/v1", kind, metadata: { name, namespace, labels }, spec };
-  }
-  const spec = { nodeName: `node-${number % 7}`, containers: [{ name: "c", image: "registry.invalid/none" }] };
-  const ip = `10.65.${number >> 8}.${number & 255}`;
-  return {
-    apiVersion: "v1",
-    kind,
-    metadata: { name, namespace, labels },
-    spec,
-    status: { podIP: ip, podIPs: [{ ip }] },
+class Churn {
+  readonly #options: ScenarioOptions;
+  readonly #store: KubernetesStore;
+  readonly #judge: Judge;
+  readonly #writer: ChurnWriter;
+  readonly #syncers: SyncerProcess;
+  readonly #faults: FaultContext;
+  readonly #evidence: Evidence = {
+    cutWatches: 0,
+    restarts: 0,
+    compactions: 0,
+    expiredWatches: 0,
+    expiredContinuations: 0,
+    streamedLists: 0,
+    refusedStreams: 0,
+    pagedLists: 0,
+    namespacesGone: 0,
   };
-}
+  readonly #memory: MemorySample[] = [];
+  #settleMs = 0;
+  #keys = 0;
+  #made = 0;
 
-/** A server that has just started refuses for some seconds what it does not have together yet. */
-async function untilTaken<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      const isEarly = error instanceof KubeRefusal && [403, 404, 429, 500, 503].includes(error.status);
-      if (!isEarly || attempt > 100) throw error;
-      await sleep(CLOCK, 200, NEVER);
-    }
-  }
-}
-
-function heapBytes(): number {
-  setFlagsFromString("--expose-gc");
-  (runInNewContext("gc") as () => void)();
-  return process.memoryUsage().heapUsed;
-}
-
-async function run({ seed, quick, progress }: ScenarioOptions): Promise<ScenarioFigures> {
-  progress(`seed ${seed}`);
-  const size = quick ? QUICK : WHOLE;
-  const choices = new Choices(seededRandom(seed));
-  const network = new LabNetwork();
-  // Without a watch cache, so that a compaction is felt by watches and lists.
-  const store = await KubernetesStore.start({ uncached: ["pods", "namespaces", "networkpolicies.networking.k8s.io"] });
-  const { admin, apiserver, etcd, kubeconfig } = store.server;
-  await store.sync([]);
-  const driver = await openDatastore(
-    { type: "kubernetes", kubeconfig: [kubeconfig], apiGroup: CALICO_V3, qps: 100 },
-    { clock: CLOCK },
-  );
-  const told = new Told();
-  const syncer = felixSyncer({
-    driver,
-    clock: CLOCK,
-    callbacks: {
-      onStatusUpdated: () => undefined,
-      onUpdates: (updates) => {
-        for (const { path, value } of updates) told.take(path, value);
+  private constructor(options: ScenarioOptions, store: KubernetesStore, wire: TcpProxy, proxy: ApiProxy) {
+    const { seed, quick } = options;
+    this.#options = options;
+    this.#store = store;
+    this.#judge = new Judge(SYNCERS.map(({ name }) => name));
+    this.#writer = new ChurnWriter({
+      admin: store.server.admin,
+      clock: CLOCK,
+      choices: new Choices(seededRandom(seed)),
+      judge: this.#judge,
+      counts: quick ? QUICK : WHOLE,
+    });
+    this.#syncers = new SyncerProcess(
+      {
+        kubeconfig: store.server.kubeconfig,
+        server: `https://127.0.0.1:${wire.port}`,
+        watchIdleTimeoutMs: WATCH_IDLE_MS,
+        seed,
+        drivers: DRIVERS,
+        syncers: SYNCERS,
       },
-    },
-  });
-  syncer.start();
-  const live = new Map<string, KubeObject>();
-  const change = async (kind: "Pod" | "NetworkPolicy", number: number): Promise<void> => {
-    const object = makeObject(kind, number, size, choices);
-    const id = `${kind} ${number}`;
-    const old = live.get(id);
-    if (old !== undefined && choices.chance(0.5)) {
-      told.expectDelete(pathsOf(old));
-      live.delete(id);
-      await untilTaken(() => removeObject(admin, old));
-      return;
-    }
-    live.set(id, object);
-    await untilTaken(() => putObject(admin, object));
-  };
-  for (let i = 0; i < size.namespaces; i++) await putObject(admin, makeObject("Namespace", i, size, choices));
-  const faults = {
-    "apiserver killed": () => apiserver.restart(),
-    "etcd compacted while the apiserver was down": async () => {
-      await apiserver.kill();
-      await etcd.compact();
-      await apiserver.restart();
-    },
-    "etcd compacted": () => etcd.compact().then(() => undefined),
-    "apiserver stopped for a second": async () => {
-      apiserver.pause();
-      await sleep(CLOCK, 1000, NEVER);
-      apiserver.resume();
-    },
-  };
-  const names = Object.keys(faults) as (keyof typeof faults)[];
-  const startMs = performance.now();
-  let [changes, made, faultMs, middleHeap] = [0, 0, startMs, 0];
-  while (performance.now() - startMs < size.runMs || made < names.length) {
-    const numbers = new Set(Array.from({ length: BATCH }, () => choices.below(size.pods)));
-    await Promise.all([...numbers].map((number) => change("Pod", number)));
-    await change("NetworkPolicy", choices.below(size.policies));
-    if (choices.chance(0.2)) {
-      const namespace = makeObject("Namespace", choices.below(size.namespaces), size, choices);
-      await untilTaken(() => putObject(admin, namespace));
-    }
-    changes += numbers.size + 1;
-    if (performance.now() - faultMs < FAULT_EVERY_MS) continue;
-    const name = names[made++ % names.length] as keyof typeof faults;
-    progress(`${changes} changes; ${name}`);
-    await faults[name]();
-    // By then all kinds were listed more than once.
-    if (made === 1) middleHeap = heapBytes();
-    faultMs = performance.now();
+      this.#judge,
+    );
+    this.#faults = { server: store.server, wire, proxy, clock: CLOCK, changes: (count) => this.#moreChanges(count) };
   }
-  const growth = heapBytes() - middleHeap;
-  const { updates } = convertResources(await untilTaken(() => store.list()));
-  const wanted = new Map(updates.map(({ path, value }) => [path, hashValue(path, contentsOf(value))]));
-  const differences = (): string[] => [
-    ...[...wanted]
-      .filter(([path, hash]) => told.hashes.get(path) !== hash)
-      .map(([path]) => `missing or other: ${path}`),
-    ...[...told.hashes.keys()].filter((path) => !wanted.has(path)).map((path) => `left over: ${path}`),
-  ];
-  const endMs = performance.now();
-  while (differences().length > 0 && performance.now() - endMs < SETTLE_MS) await sleep(CLOCK, 100, NEVER);
-  const settleMs = Math.round(performance.now() - endMs);
-  assert.deepEqual(differences().slice(0, 10), [], `The syncer is not where a fresh list is (seed ${seed})`);
-  assert.deepEqual(told.spurious.slice(0, 10), [], `Deletes of what was there (seed ${seed})`);
-  assert.ok(growth < 32 << 20, `The heap grew by ${growth} bytes after the first fault (seed ${seed})`);
-  await syncer.stop();
-  await driver.close();
-  await store.stop();
+
+  static async start(options: ScenarioOptions): Promise<Churn> {
+    const store = await KubernetesStore.start({ uncached: UNCACHED });
+    const { server } = store;
+    await store.sync([]);
+    const proxy = await ApiProxy.start({ url: server.url, files: server.files, maxPage: options.quick ? 25 : 100 });
+    return new Churn(options, store, await TcpProxy.start(proxy.port), proxy);
+  }
+
+  async run(): Promise<ScenarioFigures> {
+    const { quick, minutes = DEFAULT_MINUTES, seed, progress } = this.#options;
+    const startMs = CLOCK.monotonicMs();
+    await this.#writer.fill();
+    progress(`${this.#writer.changes} objects made`);
+    await this.#check();
+    const order = FAULTS.filter(({ isLong = false, isLast = false }) => !isLast && !(quick && isLong));
+    const choices = new Choices(seededRandom(seed + 1));
+    // Each once in their order, then in any; at last those after which nothing is as it was.
+    for (let i = 0; i < order.length || (!quick && CLOCK.monotonicMs() - startMs < minutes * 60_000); i++) {
+      await this.#make(order[i] ?? choices.pick(order));
+      if ((i + 1) % FAULTS_A_CHECK === 0) await this.#check();
+    }
+    for (const fault of FAULTS.filter(({ isLast = false }) => isLast)) await this.#make(fault);
+    await this.#check();
+    return this.#verdict();
+  }
+
+  async stop(): Promise<void> {
+    await this.#syncers.stop();
+    this.#faults.wire.stop();
+    this.#faults.proxy.stop();
+    await this.#store.stop();
+  }
+
+  /** Changes, and a fault in the middle of them. */
+  async #make(fault: Fault): Promise<void> {
+    const { quick, progress } = this.#options;
+    let isOver = false;
+    const writing = this.#write(() => isOver);
+    await Promise.race([this.#calm(quick ? CALM_MS.quick : CALM_MS.whole), writing]);
+    progress(`${this.#writer.changes} changes; ${fault.name}`);
+    try {
+      await Promise.race([fault.run(this.#faults, this.#evidence), writing]);
+    } finally {
+      isOver = true;
+    }
+    this.#made++;
+    await writing;
+  }
+
+  async #write(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      await this.#writer.batch();
+      this.#syncers.check();
+    }
+  }
+
+  #calm(forMs: number): Promise<void> {
+    return sleep(CLOCK, forMs, NEVER);
+  }
+
+  #moreChanges(count: number): Promise<void> {
+    const wanted = this.#writer.changes + count;
+    return until(CLOCK, `${count} changes`, () => this.#writer.changes >= wanted);
+  }
+
+  /** Nothing is written: the syncers come to where a fresh list is, and nothing that they told was wrong. */
+  async #check(): Promise<void> {
+    const { seed, progress } = this.#options;
+    const startMs = CLOCK.monotonicMs();
+    const { admin } = this.#store.server;
+    const wanted = await patiently(CLOCK, async () => freshList(admin, await this.#list()));
+    while (this.#differences(wanted).length > 0 && CLOCK.monotonicMs() - startMs < SETTLE_LIMIT_MS) {
+      this.#syncers.check();
+      await sleep(CLOCK, 50, NEVER);
+    }
+    const settleMs = Math.round(CLOCK.monotonicMs() - startMs);
+    this.#settleMs = Math.max(this.#settleMs, settleMs);
+    this.#keys = SYNCERS.reduce((sum, { type }) => sum + wanted[type].size, 0);
+    const differences = this.#differences(wanted);
+    if (differences.length > 0) progress(JSON.stringify(await this.#syncers.report(), null, 1));
+    assert.deepEqual(differences, [], `A syncer is not where a fresh list is (seed ${seed})`);
+    assert.deepEqual(this.#judge.faults.slice(0, 10), [], `What was told is wrong (seed ${seed})`);
+    const memory = await this.#syncers.memory();
+    this.#memory.push(memory);
+    const mib = (bytes: number): string => (bytes / (1 << 20)).toFixed(1);
+    progress(
+      `all is well after ${settleMs} ms: ${this.#keys} keys, heap ${mib(memory.heapBytes)} MiB, resident ${mib(memory.rssBytes)} MiB`,
+    );
+  }
+
+  #list(): Promise<Resource[]> {
+    return this.#store.list();
+  }
+
+  #differences(wanted: Wanted): string[] {
+    return SYNCERS.flatMap(({ name, type }: { readonly name: string; readonly type: SyncerType }, index) => {
+      const status = this.#judge.statusOf(index);
+      const found = this.#judge.differences(index, wanted[type]);
+      return [...(status === "in-sync" ? [] : [`is ${status ?? "without a status"}`]), ...found].map(
+        (line) => `${name}: ${line}`,
+      );
+    });
+  }
+
+  #verdict(): ScenarioFigures {
+    const { seed } = this.#options;
+    const { traffic } = this.#faults.proxy;
+    const evidence: Evidence = {
+      ...this.#evidence,
+      expiredWatches: traffic.expiredWatches,
+      expiredContinuations: traffic.expiredContinuations,
+      streamedLists: traffic.streams,
+      refusedStreams: traffic.refusedStreams,
+      pagedLists: traffic.lists,
+      namespacesGone: this.#writer.namespacesGone,
+    };
+    assert.deepEqual(missingEvidence(evidence), [], "This never happened, so that the run says nothing");
+    // The first sample is of a process that has listed everything once and done nothing else.
+    const samples = this.#memory.slice(1);
+    assert.equal(memoryGrowth(samples), undefined, `The memory of the syncers is not flat (seed ${seed})`);
+    return {
+      seed,
+      changes: this.#writer.changes,
+      faults: this.#made,
+      keys: this.#keys,
+      told: SYNCERS.reduce((sum, _, index) => sum + this.#judge.told(index), 0),
+      ...evidence,
+      settleMs: this.#settleMs,
+      heapBytes: samples.map(({ heapBytes }) => heapBytes).join(" "),
+      rssBytes: samples.map(({ rssBytes }) => rssBytes).join(" "),
+    };
+  }
+}
+
+async function run(options: ScenarioOptions): Promise<ScenarioFigures> {
+  options.progress(`seed ${options.seed}`);
+  const network = new LabNetwork();
+  const churn = await Churn.start(options);
+  const figures = await churn.run();
+  await churn.stop();
   network.close();
-  return { seed, changes, faults: made, keys: wanted.size, settleMs, heapGrowthBytes: growth };
+  return figures;
 }
 
 export const datastoreChurn: Scenario = {
   name: "datastore-churn",
-  summary: "A real kube-apiserver is changed, killed and compacted; the syncer ends where a fresh list is",
+  summary: "A real kube-apiserver is changed, killed and compacted; all syncers end where a fresh list is",
   needsKube: true,
   run,
 };

@@ -2,11 +2,11 @@ import { parseArgs } from "node:util";
 import { isInsideLab, labSignal, prepareLab, runInsideLab } from "../lab/enter.ts";
 import { SCENARIOS } from "./registry.ts";
 
-const HELP = `Usage: npm run e2e -- NAME [--quick] [--seed N]
+const HELP = `Usage: npm run e2e -- NAME [--quick | --minutes N] [--seed N]
        npm run e2e -- --list
 
 Runs one scenario on real parts: processes, network namespaces of its own, real packets. The last line is its figures as
-JSON; the exit code is 0 when it passed.
+JSON; the exit code is 0 when it passed. --minutes is for the scenarios that go on for a while (datastore-churn: 3).
 `;
 
 function list(): string {
@@ -19,6 +19,7 @@ const { values, positionals } = parseArgs({
   options: {
     list: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
+    minutes: { type: "string" },
     seed: { type: "string", default: "1" },
     help: { type: "boolean", short: "h", default: false },
   },
@@ -40,6 +41,7 @@ if (values.list || values.help) {
     const figures = await scenario.run({
       seed: Number(values.seed),
       quick: values.quick,
+      ...(values.minutes !== undefined && { minutes: Number(values.minutes) }),
       progress: (text) => process.stderr.write(`${text}\n`),
     });
     const seconds = Math.round((performance.now() - startedMs) / 100) / 10;
