@@ -17,6 +17,8 @@ export interface ListStep {
   readonly pages?: readonly (readonly Item[])[];
   readonly revision?: string;
   readonly error?: DatastoreErrorCode;
+  /** What every page but the first waits for. */
+  readonly pause?: Promise<void>;
 }
 
 /** A watch that a test feeds. */
@@ -76,7 +78,10 @@ export class ScriptedDriver implements DatastoreDriver {
     const steps = this.lists.get(kind) ?? [];
     // The last step stands for all that follow.
     const step = (steps.length > 1 ? steps.shift() : steps[0]) ?? { revision: "1" };
-    for (const items of step.pages ?? []) yield { items, revision: step.revision ?? "" };
+    for (const [i, items] of (step.pages ?? []).entries()) {
+      if (i > 0) await step.pause;
+      yield { items, revision: step.revision ?? "" };
+    }
     if (step.error !== undefined) throw new DatastoreError(step.error, { code: step.error });
     if (step.pages === undefined) yield { items: [], revision: step.revision ?? "" };
   }

@@ -265,6 +265,41 @@ for (const code of ["DATASTORE_CONNECTION_REFUSED", "DATASTORE_TOO_MANY_REQUESTS
   });
 }
 
+test("a watch that the server opens is an answer: a quiet kind is not lost at the first refusal", async () => {
+  const h = await watching();
+  for (let i = 0; i < 10; i++) {
+    h.stream.end();
+    await h.advance(80_000);
+  }
+  h.driver.takeLog();
+  h.driver.watchErrors.set(KIND, ["DATASTORE_CONNECTION_REFUSED", "DATASTORE_CONNECTION_REFUSED"]);
+  h.stream.end();
+  await h.advance(1500);
+  assert.deepEqual(
+    h.driver.takeLog(),
+    Array.from({ length: 3 }, () => `watch ${KIND} 10`),
+  );
+  assert.deepEqual(h.take(), []);
+});
+
+test("each page of a list is an answer: one that takes long and fails has not lost the connection", async () => {
+  const h = await watching();
+  const { promise: pause, resolve: goOn } = Promise.withResolvers<void>();
+  h.driver.lists.set(KIND, [
+    { pages: [[item("a", "3")], [item("b", "4")]], revision: "20", pause, error: "DATASTORE_FAILED" },
+    { error: "DATASTORE_FAILED" },
+  ]);
+  h.stream.emit(errorEvent("DATASTORE_EXPIRED"));
+  await h.advance(500);
+  await h.advance(590_000);
+  goOn();
+  await h.advance(0);
+  assert.deepEqual(h.take(), ["status resync"]);
+  // Within 600 s of the second page, not of the first.
+  await h.advance(100_000);
+  assert.deepEqual(h.take(), []);
+});
+
 for (const code of ["DATASTORE_NOT_SUPPORTED", "DATASTORE_NOT_FOUND"] as const) {
   test(`a watch refused with ${code} means a full list every 5 s, in sync all the time`, async () => {
     const h = await watching();
@@ -452,11 +487,15 @@ test("upstreamAgeMs() is the time since the last answer; silence is asked about"
 
 test("upstreamAgeMs() counts an error of the stream as an answer only where the server must have said it", async () => {
   const h = await watching({ error: "DATASTORE_FAILED" });
+  h.driver.watchErrors.set(KIND, ["DATASTORE_FAILED"]);
   await h.advance(1000);
   h.stream.emit(errorEvent("DATASTORE_FAILED"));
   await h.advance(0);
   assert.equal(h.syncer.upstreamAgeMs(), 1000);
+  // The watch in its place stands.
   await h.advance(500);
+  assert.equal(h.syncer.upstreamAgeMs(), 0);
+  await h.advance(100);
   h.stream.emit(errorEvent("DATASTORE_EXPIRED"));
   await h.advance(0);
   assert.equal(h.syncer.upstreamAgeMs(), 0);

@@ -163,7 +163,7 @@ export class WatcherCache {
       for await (const page of driver.list(request)) {
         if (isFirst) await this.#beginResync();
         isFirst = false;
-        this.#freshness.answered();
+        this.#answered();
         items += page.items.length;
         await this.#processAll(page.items);
         revision = page.revision;
@@ -173,6 +173,7 @@ export class WatcherCache {
       await this.#listFailed(error, !isFirst);
       return false;
     }
+    this.#answered();
     if (isFirst) await this.#beginResync();
     const hasRevision = revision !== "" && revision !== START;
     if (!hasRevision && items > 0) {
@@ -194,7 +195,6 @@ export class WatcherCache {
   }
 
   async #beginResync(): Promise<void> {
-    this.#connected();
     if (this.#status === "wait-for-ready") await this.#setStatus("resync");
     this.#known.startResync();
     this.#problems.startResync();
@@ -215,7 +215,7 @@ export class WatcherCache {
     // After a page the API is there: what is missing then is something else, and takes no key away.
     switch (hasPages && code === "DATASTORE_NOT_FOUND" ? "DATASTORE_FAILED" : code) {
       case "DATASTORE_NOT_FOUND":
-        this.#freshness.answered();
+        this.#answered();
         await this.#beginResync();
         await this.#finishResync(this.#revision, `The server does not know this kind: ${messageOf(error)}`);
         this.#quiet = "api-missing";
@@ -224,8 +224,7 @@ export class WatcherCache {
         return;
       case "DATASTORE_EXPIRED":
       case "DATASTORE_REVISION_TOO_LARGE":
-        this.#freshness.answered();
-        this.#connected();
+        this.#answered();
         this.#revision = START;
         break;
       default:
@@ -257,6 +256,8 @@ export class WatcherCache {
         stream.close();
         return undefined;
       }
+      // A quiet kind may hear nothing else for hours.
+      this.#answered();
       this.#inOrder();
       return stream;
     } catch (error) {
@@ -293,10 +294,7 @@ export class WatcherCache {
   async #follow(stream: WatchStream): Promise<void> {
     try {
       for (let events = await stream.next(); events !== undefined; events = await stream.next()) {
-        if (events.some(isAnswer)) {
-          this.#connected();
-          this.#freshness.answered();
-        }
+        if (events.some(isAnswer)) this.#answered();
         const updates: Update[] = [];
         const goesOn = events.every((event) => this.#handle(event, updates));
         await this.#send(updates);
@@ -394,7 +392,8 @@ export class WatcherCache {
     }
   }
 
-  #connected(): void {
+  #answered(): void {
+    this.#freshness.answered();
     this.#isConnected = true;
     this.#lastConnectionMs = this.#clock.monotonicMs();
   }
