@@ -177,7 +177,7 @@ class WiredTypha implements Typha {
       logger,
       log: server.log,
       metrics: this.#serverMetrics,
-      onAccepted: (transport, deadlineMs) => void server.accept(transport, deadlineMs),
+      onAccepted: (transport, deadlineMs) => server.accept(transport, deadlineMs),
       onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
       load: (reserve) => JSON.stringify(this.#balance?.balancer.load(reserve) ?? null),
     });

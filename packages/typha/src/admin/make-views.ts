@@ -29,7 +29,7 @@ function clientView(
     clientId: hello.clientId,
     peer: session.transport.peer,
     connectedAt: new Date(session.connectedAtMs).toISOString(),
-    resumed: place.resumed,
+    begunWith: place.begunWith ?? null,
     inSnapshot: place.inSnapshot,
     serverSequence: pipeline?.cache.head.sequence ?? 0,
     sentSequence: place.sentSequence,

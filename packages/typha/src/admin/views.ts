@@ -1,5 +1,5 @@
 import type { SyncStatus } from "@bulrush/model";
-import type { SyncerType } from "@bulrush/proto";
+import type { SyncerType, Welcome } from "@bulrush/proto";
 import type { LimitReason } from "../limit/connection-limit.ts";
 
 /** GET /api/v1/clients: one entry per stream, oldest first. Times are ISO 8601, ages and lags milliseconds. */
@@ -17,8 +17,8 @@ export interface ClientView {
   readonly clientId: string;
   readonly peer: string;
   readonly connectedAt: string;
-  /** Only deltas were sent, as the client had been here before. */
-  readonly resumed: boolean;
+  /** What the stream began with: changes alone, some buckets, or everything; null before the welcome. */
+  readonly begunWith: Welcome["resume"] | null;
   readonly inSnapshot: boolean;
   /** The newest sequence of the server. */
   readonly serverSequence: number;

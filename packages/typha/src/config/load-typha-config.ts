@@ -65,6 +65,9 @@ export function syncServerSettings(config: TyphaConfig, serverName: string): Syn
     pongTimeoutMs: pongTimeoutMs <= 2 * pingIntervalMs ? 6 * pingIntervalMs : pongTimeoutMs,
     maxFallBehindMs: ms(config.ServerMaxFallBehindSecs, defaults.maxFallBehindMs),
     newClientGraceMs: ms(config.ServerNewClientFallBehindGracePeriod, defaults.newClientGraceMs),
+    maxBacklogBytes: Math.max(config.ResumeMaxBytes, defaults.maxBacklogBytes),
+    inSyncWaitMs: defaults.inSyncWaitMs,
+    staleAfterMs: Math.max(0, config.StaleAfterSecs * 1000),
     shutdownTimeoutMs: ms(config.ShutdownTimeoutSecs, defaults.shutdownTimeoutMs),
     shutdownMaxGapMs: ms(config.ShutdownConnectionDropIntervalMaxSecs, defaults.shutdownMaxGapMs),
   };

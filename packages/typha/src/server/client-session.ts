@@ -12,6 +12,8 @@ import {
 } from "@bulrush/proto";
 import type { SnapshotCache } from "../cache/snapshot-cache.ts";
 import { ClientStream } from "./client-stream.ts";
+import { InboundMeter } from "./inbound-meter.ts";
+import { openingFor, shouldWait } from "./opening.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { Breach, Transport } from "./transport.ts";
 
@@ -21,18 +23,32 @@ const CLOSING_MS = 3000;
 const CLOSE_GOING_AWAY = 1001;
 const CLOSE_POLICY = 1008;
 
-export type SessionState = "hello" | "streaming" | "closing" | "closed";
+export type SessionState = "hello" | "opening" | "streaming" | "closing" | "closed";
+
+/** Goodbyes that are nobody's fault. */
+const EXPECTED: ReadonlySet<GoodbyeCode> = new Set(["draining", "rebalancing", "stale", "superseded"]);
+
+/** What a client that has had no welcome is told in place of a goodbye. */
+const REJECT_FOR: Partial<Record<GoodbyeCode, RejectCode>> = {
+  draining: "shutting-down",
+  rebalancing: "too-many-connections",
+  stale: "not-in-sync",
+  "bad-message": "bad-message",
+  "message-too-big": "message-too-big",
+  "too-many-messages": "too-many-messages",
+};
 
 /**
  * One connection from the first byte of the websocket to its end.
  *
  * ```
- *            hello ok                    goodbye
- *  [hello] ------------> [streaming] ------------> [closing] ---> [closed]
- *     |                                               ^    transport closes, or CLOSING_MS
- *     +-- bad hello, limit, draining: reject ---------+
+ *            hello ok             welcome                goodbye
+ *  [hello] ------------> [opening] ------> [streaming] ----------> [closing] ---> [closed]
+ *     |                      |   snapshot made,                       ^   transport closes, or CLOSING_MS
+ *     |                      |   or waited for in-sync                |
+ *     +-- bad hello, limit, draining, not in sync: reject ------------+
  * ```
- * Invariant: `stream` and `hello` are set from streaming on. Nothing is written after the last word.
+ * Invariant: `stream` and `hello` are set from opening on. Nothing is written after the last word.
  */
 export class ClientSession {
   readonly id: string;
@@ -44,6 +60,10 @@ export class ClientSession {
   #closingSinceMs = 0;
   #hello: Hello | undefined = undefined;
   #stream: ClientStream | undefined = undefined;
+  readonly #inbound: InboundMeter;
+  /** While the welcome waits for in-sync: when it has waited enough, and what ends the wait. */
+  #waitDeadlineMs = Number.POSITIVE_INFINITY;
+  #stopWaiting: () => void = () => {};
   /** A last word that waits for the write in flight. */
   #lastWord: { readonly frame: Buffer; readonly closeCode: number } | undefined = undefined;
 
@@ -53,6 +73,7 @@ export class ClientSession {
     this.id = id;
     this.connectedAtMs = context.clock.nowMs();
     this.#handshakeDeadlineMs = handshakeDeadlineMs;
+    this.#inbound = new InboundMeter(context.clock.monotonicMs());
   }
 
   get state(): SessionState {
@@ -71,6 +92,7 @@ export class ClientSession {
   start(): void {
     this.transport.start({
       onMessage: (bytes, binary) => this.#onMessage(bytes, binary),
+      onControl: () => void this.#isTooMany(),
       onBreach: (breach, detail) => this.#onBreach(breach, detail),
       onClose: () => this.#onClose(),
     });
@@ -78,23 +100,23 @@ export class ClientSession {
 
   /** Refuses the client instead of a welcome. */
   reject(code: RejectCode, reason: string): void {
-    if (this.#state !== "hello") return;
+    if (this.#state !== "hello" && this.#state !== "opening") return;
     this.#context.log.warn("Client rejected", { ...this.describe(), code, reason });
     this.#context.metrics.rejected(code);
     this.#end(this.#rejectFrame(code, reason), CLOSE_POLICY);
   }
 
   /**
-   * Ends a stream with the reason; a session before its hello is rejected. `peers`: where the client should go, best
+   * Ends a stream with the reason; a session before its welcome is rejected. `peers`: where the client should go, best
    * first, as host:port. Default: what the server advises.
    */
   goodbye(code: GoodbyeCode, reason: string, peers?: readonly string[]): void {
-    if (this.#state === "hello") {
-      this.reject(code === "draining" ? "shutting-down" : "internal", reason);
+    if (this.#state === "hello" || this.#state === "opening") {
+      this.reject(REJECT_FOR[code] ?? "internal", reason);
       return;
     }
     if (this.#state !== "streaming") return;
-    const expected = code === "draining" || code === "rebalancing";
+    const expected = EXPECTED.has(code);
     if (expected) this.#context.logger.info("Goodbye to client", { ...this.describe(), code, reason });
     else this.#context.log.warn("Goodbye to client", { ...this.describe(), code, reason });
     this.#context.metrics.goodbye(code);
@@ -113,6 +135,10 @@ export class ClientSession {
     switch (this.#state) {
       case "hello":
         if (nowMs >= this.#handshakeDeadlineMs) this.reject("handshake-timeout", "No hello came in time");
+        return;
+      case "opening":
+        if (nowMs >= this.#waitDeadlineMs)
+          this.reject("not-in-sync", "This server has not read its datastore yet; keep what you have");
         return;
       case "closing":
         if (nowMs - this.#closingSinceMs >= CLOSING_MS) this.transport.destroy();
@@ -139,7 +165,7 @@ export class ClientSession {
   }
 
   #onMessage(bytes: Uint8Array, binary: boolean): void {
-    if (this.#state !== "hello" && this.#state !== "streaming") return;
+    if (this.#state === "closing" || this.#state === "closed" || this.#isTooMany()) return;
     let message: ClientMessage;
     try {
       if (!binary) throw new ProtoError("PROTO_MALFORMED", "Messages are binary, this one is text");
@@ -150,6 +176,13 @@ export class ClientSession {
     }
     if (this.#state === "hello") this.#onHello(message);
     else this.#onStreamMessage(message);
+  }
+
+  /** Counts what comes. A client that sends too much is told so. */
+  #isTooMany(): boolean {
+    if (this.#inbound.take(this.#context.clock.monotonicMs())) return false;
+    this.goodbye("too-many-messages", "Messages come faster than any client needs to send them");
+    return true;
   }
 
   #onHello(message: ClientMessage): void {
@@ -170,18 +203,49 @@ export class ClientSession {
   }
 
   #beginStream(hello: Hello, version: number, cache: SnapshotCache): void {
-    this.#state = "streaming";
     const context = this.#context;
+    this.#state = "opening";
     this.#stream = new ClientStream(context, cache, hello.syncer, this.transport, () => this.#onWritten());
     context.onStreaming(this);
     context.logger.info("Client accepted", this.describe());
-    this.#stream.begin(hello, version, this.id, (error) => {
-      context.logger.error("Cannot make a snapshot", { error, syncer: hello.syncer });
-      this.goodbye("internal", "The server could not make a snapshot");
+    if (!shouldWait(hello, cache)) {
+      void this.#open(hello, version, cache);
+      return;
+    }
+    this.#waitDeadlineMs = context.clock.monotonicMs() + context.settings.inSyncWaitMs;
+    this.#stopWaiting = cache.onPublish(() => {
+      if (!cache.wasInSync) return;
+      this.#endWait();
+      void this.#open(hello, version, cache);
     });
   }
 
+  /** Makes the answer to an accepted hello, and gives it. */
+  async #open(hello: Hello, version: number, cache: SnapshotCache): Promise<void> {
+    try {
+      const opening = await openingFor(hello, cache);
+      if (this.#state === "opening" && this.#stream !== undefined) {
+        this.#state = "streaming";
+        const { serverName } = this.#context.settings;
+        this.#stream.begin(opening, { version, connectionId: this.id, serverName });
+      } else if (opening.snapshot !== undefined) cache.release(opening.snapshot);
+    } catch (error) {
+      this.#context.logger.error("Cannot make a snapshot", { error, syncer: hello.syncer });
+      this.reject("internal", "The server could not make a snapshot");
+    }
+  }
+
+  #endWait(): void {
+    this.#stopWaiting();
+    this.#stopWaiting = () => {};
+    this.#waitDeadlineMs = Number.POSITIVE_INFINITY;
+  }
+
   #onStreamMessage(message: ClientMessage): void {
+    if (this.#state === "opening") {
+      this.reject("bad-message", `A ${message.type} came before the welcome`);
+      return;
+    }
     const problem =
       message.type === "hello" ? "A second hello came" : this.#stream?.onMessage(message, this.#context.clock.nowMs());
     if (problem !== undefined) this.goodbye("bad-message", problem);
@@ -199,7 +263,7 @@ export class ClientSession {
   #onBreach(breach: Breach, detail: string): Buffer | undefined {
     const context = this.#context;
     const streaming = this.#state === "streaming";
-    if (!streaming && this.#state !== "hello") return undefined;
+    if (this.#state === "closing" || this.#state === "closed") return undefined;
     const reason = breach === "message-too-big" ? "A message is over its bound" : `Broken websocket frames: ${detail}`;
     context.log.warn(streaming ? "Goodbye to client" : "Client rejected", { ...this.describe(), code: breach, reason });
     if (streaming) context.metrics.goodbye(breach);
@@ -214,6 +278,7 @@ export class ClientSession {
   #onClose(): void {
     if (this.#state === "closed") return;
     const wasStreaming = this.#stream !== undefined;
+    this.#endWait();
     this.#stream?.stop();
     this.#state = "closed";
     if (wasStreaming) this.#context.logger.info("Client gone", this.describe());
@@ -230,6 +295,7 @@ export class ClientSession {
   #toClosing(): void {
     this.#state = "closing";
     this.#closingSinceMs = this.#context.clock.monotonicMs();
+    this.#endWait();
     this.#stream?.stop();
   }
 

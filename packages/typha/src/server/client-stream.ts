@@ -1,8 +1,9 @@
-import { type Ack, frameMessage, type GoodbyeCode, type Hello, type Pong, type SyncerType } from "@bulrush/proto";
+import { type Ack, frameMessage, type GoodbyeCode, type Pong, type SyncerType, type Welcome } from "@bulrush/proto";
 import type { Breadcrumb } from "../cache/breadcrumb.ts";
 import type { Snapshot } from "../cache/snapshot.ts";
 import type { SnapshotCache } from "../cache/snapshot-cache.ts";
 import { LagWatch } from "./lag-watch.ts";
+import type { Opening } from "./opening.ts";
 import type { StreamMetrics } from "./server-metrics.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { Transport } from "./transport.ts";
@@ -25,7 +26,8 @@ export interface StreamPlace {
   readonly appliedSequence: number | undefined;
   readonly lagMs: number;
   readonly bytesSent: number;
-  readonly resumed: boolean;
+  /** undefined before the welcome. */
+  readonly begunWith: Welcome["resume"] | undefined;
   readonly inSnapshot: boolean;
 }
 
@@ -57,10 +59,12 @@ export class ClientStream {
   readonly #again: () => void = () => this.pump();
   #frames: readonly Buffer[] = [];
   #frameIndex = 0;
+  /** What `#frames` are of, until the last of them is handed over. */
+  #snapshot: Snapshot | undefined = undefined;
   #crumb: Breadcrumb | undefined = undefined;
   #busy = false;
   #stopped = false;
-  #resumed = false;
+  #begunWith: Welcome["resume"] | undefined = undefined;
   /** When the oldest breadcrumb of the write in flight was made; undefined: none in it. */
   #inFlightSinceMs: number | undefined = undefined;
   #writeStartMs = 0;
@@ -68,7 +72,7 @@ export class ClientStream {
   #bytesSent = 0;
   /** How much of it the metric has. */
   #bytesCounted = 0;
-  #beganMs = 0;
+  readonly #beganMs: number;
   #snapshotDoneMs: number | undefined = undefined;
   #nextPingMs = 0;
   #pingDue = false;
@@ -89,6 +93,7 @@ export class ClientStream {
     this.#transport = transport;
     this.#metrics = context.metrics.stream(syncer);
     this.#onWritten = onWritten;
+    this.#beganMs = context.clock.monotonicMs();
     this.#lagWatch = new LagWatch(context.settings.maxFallBehindMs, context.settings.newClientGraceMs);
   }
 
@@ -97,34 +102,22 @@ export class ClientStream {
     return this.#busy;
   }
 
-  /** Starts after an accepted hello. `onFailed` when no snapshot could be made. */
-  begin(hello: Hello, version: number, connectionId: string, onFailed: (error: unknown) => void): void {
-    this.#beganMs = this.#context.clock.monotonicMs();
-    const welcome = (crumb: Breadcrumb, resume: "deltas" | "snapshot"): Buffer =>
-      frameMessage({
-        type: "welcome",
-        version,
-        epoch: this.#cache.epoch,
-        syncer: this.syncer,
-        resume,
-        sequence: crumb.sequence,
-        connectionId,
-        serverName: this.#context.settings.serverName,
-      });
-    const held = hello.resume?.epoch === this.#cache.epoch ? this.#cache.at(hello.resume.sequence) : undefined;
-    if (held !== undefined) {
-      this.#resumed = true;
-      // The status as of that breadcrumb: the client may have taken its own back when it lost the stream.
-      const status = frameMessage({ type: "status", sequence: held.sequence, status: held.status });
-      this.#send([welcome(held, "deltas"), status], held);
-      return;
-    }
-    this.#cache
-      .snapshot()
-      .then(
-        (snapshot: Snapshot) => this.#send([welcome(snapshot.crumb, "snapshot"), ...snapshot.frames], snapshot.crumb),
-        onFailed,
-      );
+  /** Says the welcome, and then what the opening says. Once. The opening's snapshot is the stream's from here on. */
+  begin(opening: Opening, welcome: Omit<Welcome, "type" | "epoch" | "syncer" | "resume" | "sequence">): void {
+    const { resume, crumb, buckets, snapshot } = opening;
+    this.#begunWith = resume;
+    this.#metrics.begun(resume);
+    const { epoch } = this.#cache;
+    const { sequence } = crumb;
+    const first = { type: "welcome", epoch, syncer: this.syncer, resume, sequence, ...welcome } as const;
+    this.#frames = [
+      frameMessage(buckets === undefined ? first : { ...first, buckets }),
+      // After deltas, the status as of that breadcrumb: the client may have taken its own back when it lost the stream.
+      ...(snapshot?.frames ?? [frameMessage({ type: "status", sequence, status: crumb.status })]),
+    ];
+    this.#snapshot = snapshot;
+    this.#crumb = crumb;
+    this.pump();
   }
 
   /** Hands the next piece to the socket, if it is free and there is one. Cheap when there is nothing to do. */
@@ -138,8 +131,7 @@ export class ClientStream {
       bytes += frame.length;
     }
     if (this.#frameIndex >= this.#frames.length) {
-      this.#frames = [];
-      this.#frameIndex = 0;
+      this.#releaseFrames();
       for (let next = this.#crumb?.next; next !== undefined && bytes < PIECE_BYTES; next = next.next) {
         this.#inFlightSinceMs ??= next.timestampMs;
         this.#crumb = next;
@@ -190,6 +182,9 @@ export class ClientStream {
       return { cut: true, reason: `A write was stuck for ${settings.writeTimeoutMs} ms` };
     if (this.#pingSentMs !== undefined && nowMs - this.#pingSentMs > settings.pongTimeoutMs)
       return { cut: false, code: "pong-timeout", reason: `No pong came within ${settings.pongTimeoutMs} ms` };
+    const backlogBytes = this.#backlogBytes();
+    if (backlogBytes > settings.maxBacklogBytes)
+      return { cut: false, code: "fell-behind", reason: `${backlogBytes} bytes of changes wait for this client` };
     if (this.#snapshotDoneMs === undefined) return undefined;
     const lagMs = this.lagMs();
     this.#metrics.lagSeconds.observe(lagMs / 1000);
@@ -217,7 +212,7 @@ export class ClientStream {
       appliedSequence: this.#appliedSequence,
       lagMs: this.lagMs(),
       bytesSent: this.#bytesSent,
-      resumed: this.#resumed,
+      begunWith: this.#begunWith,
       inSnapshot: this.#snapshotDoneMs === undefined,
     };
   }
@@ -226,21 +221,26 @@ export class ClientStream {
   stop(): void {
     this.#stopped = true;
     this.#countBytes();
-    this.#frames = [];
+    this.#releaseFrames();
     this.#crumb = undefined;
+  }
+
+  #releaseFrames(): void {
+    this.#frames = [];
+    this.#frameIndex = 0;
+    if (this.#snapshot !== undefined) this.#cache.release(this.#snapshot);
+    this.#snapshot = undefined;
+  }
+
+  /** What this client keeps in memory of the chain, about; others may keep the same. */
+  #backlogBytes(): number {
+    return this.#crumb === undefined ? 0 : this.#cache.head.endByte - this.#crumb.endByte;
   }
 
   /** Not at each write: a counter of the registry costs as much as all the rest of our part of a write. */
   #countBytes(): void {
     this.#context.metrics.bytesSent.inc(this.#bytesSent - this.#bytesCounted);
     this.#bytesCounted = this.#bytesSent;
-  }
-
-  #send(frames: readonly Buffer[], crumb: Breadcrumb): void {
-    if (this.#stopped) return;
-    this.#frames = frames;
-    this.#crumb = crumb;
-    this.pump();
   }
 
   #afterWrite(): void {
@@ -257,7 +257,7 @@ export class ClientStream {
   #afterSnapshot(): void {
     const nowMs = this.#context.clock.monotonicMs();
     this.#snapshotDoneMs = nowMs;
-    if (!this.#resumed) this.#metrics.snapshotSendSeconds.observe((nowMs - this.#beganMs) / 1000);
+    if (this.#begunWith === "snapshot") this.#metrics.snapshotSendSeconds.observe((nowMs - this.#beganMs) / 1000);
     this.#schedulePing(nowMs);
   }
 

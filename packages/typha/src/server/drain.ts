@@ -53,7 +53,7 @@ export class Drain {
   #scheduleNext(): void {
     const { clock, random } = this.#options;
     clock.after(this.#gapMs * (0.95 + 0.1 * random()), () => {
-      const open = this.#options.sessions().filter(({ state }) => state === "hello" || state === "streaming");
+      const open = this.#options.sessions().filter(({ state }) => state !== "closing" && state !== "closed");
       open[Math.floor(random() * open.length)]?.goodbye("draining", "The server is shutting down");
       if (open.length > 1) this.#scheduleNext();
     });

@@ -1,4 +1,4 @@
-import { SYNCER_TYPES, type SyncerType } from "@bulrush/proto";
+import { SYNCER_TYPES, type SyncerType, type Welcome } from "@bulrush/proto";
 import type { Counter, Gauge, Metrics, Observer } from "@bulrush/service";
 
 /** What the sync server counts about the streams of one syncer type. */
@@ -12,6 +12,8 @@ export interface StreamMetrics {
   readonly kvsPerMessage: Observer;
   readonly fanOutSeconds: Observer;
   readonly propagationSeconds: Observer;
+  /** A stream has begun: with deltas, with some buckets, or with everything. */
+  begun(resume: Welcome["resume"]): void;
 }
 
 export interface ServerMetrics {
@@ -69,6 +71,11 @@ export function createServerMetrics(metrics: Metrics): ServerMetrics {
     labels,
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   });
+  const begun = metrics.counterFamily({
+    name: "bulrush_typha_streams_begun",
+    help: "Streams, by what they began with: deltas, buckets or a whole snapshot",
+    labels: ["syncer", "resume"] as const,
+  });
   const streams = new Map(
     SYNCER_TYPES.map((syncer): [SyncerType, StreamMetrics] => [
       syncer,
@@ -82,6 +89,7 @@ export function createServerMetrics(metrics: Metrics): ServerMetrics {
         kvsPerMessage: kvs.with({ syncer }),
         fanOutSeconds: fanOut.with({ syncer }),
         propagationSeconds: propagation.with({ syncer }),
+        begun: (resume) => begun.with({ syncer, resume }).inc(),
       },
     ]),
   );

@@ -16,6 +16,12 @@ export interface SyncServerSettings {
   readonly maxFallBehindMs: number;
   /** After its snapshot a client may be further behind for this long. Default 300,000. */
   readonly newClientGraceMs: number;
+  /** Changes that wait for one client, in bytes; more, and it is told to start anew. Default 64 MiB. */
+  readonly maxBacklogBytes: number;
+  /** A client that holds something waits so long for a server that is not in sync yet. Default 10,000. */
+  readonly inSyncWaitMs: number;
+  /** Without an answer from the datastore for this long a stream is stale; 0: never. Default 120,000. */
+  readonly staleAfterMs: number;
   /** Budget of a drain. Default 300,000. */
   readonly shutdownTimeoutMs: number;
   /** The most time between two goodbyes of a drain. Default 1,000. */
@@ -31,6 +37,9 @@ export const DEFAULT_SERVER_SETTINGS: SyncServerSettings = {
   pongTimeoutMs: 60_000,
   maxFallBehindMs: 300_000,
   newClientGraceMs: 300_000,
+  maxBacklogBytes: 64 * 1024 * 1024,
+  inSyncWaitMs: 10_000,
+  staleAfterMs: 120_000,
   shutdownTimeoutMs: 300_000,
   shutdownMaxGapMs: 1000,
 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { ManualClock } from "@bulrush/base";
-import { encodeMessage, frameMessage, type Hello } from "@bulrush/proto";
+import { BucketDigests, encodeMessage, frameMessage, hashValue, type Hello } from "@bulrush/proto";
 import type { SyncStatus } from "@bulrush/model";
 import { createMetrics, memoryLogger } from "@bulrush/service";
 import { SnapshotCache } from "../cache/snapshot-cache.ts";
@@ -31,6 +31,8 @@ class World {
   readonly cache: SnapshotCache;
   server: SyncServer;
   readonly clients = new Map<string, FakeTransport>();
+  upstreamAgeMs = 250;
+  peers: readonly string[] = [];
   #readRecords = 0;
 
   constructor() {
@@ -50,12 +52,13 @@ class World {
   #serve(settings: Partial<SyncServerSettings>): SyncServer {
     return new SyncServer({
       settings: { ...DEFAULT_SERVER_SETTINGS, serverName: "typha-1", ...settings },
-      streams: [{ cache: this.cache, upstreamAgeMs: () => 250 }],
+      streams: [{ cache: this.cache, upstreamAgeMs: () => this.upstreamAgeMs }],
       clock: this.clock,
       random: () => 0.5,
       defer: setImmediate,
       logger: this.logger,
       metrics: createServerMetrics(createMetrics()),
+      namePeers: () => this.peers,
     });
   }
 
@@ -100,6 +103,15 @@ class World {
       case "breach":
         client?.breach(args[1] as "message-too-big");
         break;
+      case "pings":
+        for (let i = 0; i < Number(args[1]); i++) client?.control();
+        break;
+      case "upstream-age":
+        this.upstreamAgeMs = Number(name) * 1000;
+        return "ok";
+      case "peers":
+        this.peers = args;
+        return "ok";
       case "block":
         if (client !== undefined) client.reading = false;
         break;
@@ -159,6 +171,7 @@ function numbers(args: readonly string[]): Partial<SyncServerSettings> {
 
 function helloOf(name: string, args: readonly string[]): Hello {
   const facts = new Map(args.map((arg): [string, string] => [arg.split("=")[0] ?? "", arg.split("=")[1] ?? ""]));
+  const held = facts.get("holds")?.split(",");
   const [epoch, sequence] = (facts.get("resume") ?? "").split("/");
   return {
     type: "hello",
@@ -168,7 +181,15 @@ function helloOf(name: string, args: readonly string[]): Hello {
     info: "test",
     clientId: facts.get("id") ?? name,
     ...(epoch && { resume: { epoch, sequence: Number(sequence) } }),
+    ...(held !== undefined && { digests: digestsOf(held) }),
   };
+}
+
+/** Of settings `name:value`, in 16 buckets. */
+function digestsOf(held: readonly string[]): string {
+  const digests = new BucketDigests(16);
+  for (const [path = "", value] of held.map((text) => text.split(":"))) digests.add(path, hashValue(path, value));
+  return digests.encode();
 }
 
 const HELLO = encodeMessage(helloOf("x", []));

@@ -40,6 +40,8 @@ const ELSEWHERE: ReadonlySet<RejectCode | GoodbyeCode> = new Set([
   "too-many-connections",
   "shutting-down",
   "draining",
+  "not-in-sync",
+  "stale",
   "internal",
 ]);
 
@@ -49,12 +51,20 @@ const RETRY_AFTER_MS: Partial<Record<RejectCode | GoodbyeCode, number>> = {
   "shutting-down": 2000,
   draining: 1000,
   rebalancing: 1000,
+  "not-in-sync": 2000,
+  stale: 1000,
   "fell-behind": 2000,
   identity: 30_000,
   "unsupported-version": 60_000,
   "unknown-syncer": 60_000,
 };
 const DEFAULT_RETRY_AFTER_MS = 5000;
+/** Pings within this time are one frame. */
+const PING_REUSE_MS = 50;
+/** Connections with a websocket and no hello; more are cut. */
+const MAX_SILENT = 4096;
+/** A stale server whose clients can go elsewhere sends all of them there within this time. */
+const STALE_HANDOVER_MS = 60_000;
 
 /**
  * The sync server without its sockets: sessions, fan-out, times, limits, drain. Whoever accepts connections hands each
@@ -80,6 +90,7 @@ export class SyncServer {
   readonly #log: LimitedLog;
   readonly #sweepMs: number;
   readonly #idPrefix: string;
+  readonly #pings = new Map<SyncerType, { readonly atMs: number; readonly frame: Buffer }>();
   #nextId = 1;
   #drain: Drain | undefined = undefined;
   #cancelSweep: () => void = () => {};
@@ -136,10 +147,13 @@ export class SyncServer {
    * Takes a connection whose peer is who it should be. The hello must come before `handshakeDeadlineMs` (monotonic;
    * default: a whole handshake time from now).
    */
-  accept(transport: Transport, handshakeDeadlineMs?: number): ClientSession {
-    const session = this.#newSession(transport, handshakeDeadlineMs);
-    session.start();
-    return session;
+  accept(transport: Transport, handshakeDeadlineMs?: number): void {
+    if (this.#sessions.size - this.#registry.count >= MAX_SILENT) {
+      this.#options.metrics.rejected("overload");
+      transport.destroy();
+      return;
+    }
+    this.#newSession(transport, handshakeDeadlineMs).start();
   }
 
   /** Takes a connection only to tell its peer why it is refused. Nothing that it sends is read. */
@@ -207,18 +221,30 @@ export class SyncServer {
   }
 
   #pingFrame(type: SyncerType): Buffer {
+    const nowMs = this.#options.clock.nowMs();
+    const made = this.#pings.get(type);
+    if (made !== undefined && Math.abs(nowMs - made.atMs) <= PING_REUSE_MS) return made.frame;
     const stream = this.#streams.get(type);
-    return frameMessage({
+    const upstreamAgeMs = Math.max(0, stream?.upstreamAgeMs() ?? 0);
+    const frame = frameMessage({
       type: "ping",
-      sentAtMs: this.#options.clock.nowMs(),
-      upstreamAgeMs: Math.max(0, stream?.upstreamAgeMs() ?? 0),
+      sentAtMs: nowMs,
+      upstreamAgeMs,
       sequence: stream?.cache.head.sequence ?? 0,
+      ...(this.#isStale(upstreamAgeMs) && { staleSinceMs: nowMs - upstreamAgeMs }),
     });
+    this.#pings.set(type, { atMs: nowMs, frame });
+    return frame;
+  }
+
+  #isStale(upstreamAgeMs: number): boolean {
+    const { staleAfterMs } = this.#options.settings;
+    return staleAfterMs > 0 && upstreamAgeMs > staleAfterMs;
   }
 
   #onStreaming(session: ClientSession): void {
     const { duplicates, superseded } = this.#registry.add(session);
-    for (const old of superseded) old.cut("The same client has connected again");
+    for (const old of superseded) old.goodbye("superseded", "The same client has connected again");
     if (duplicates.length > 0) {
       this.#log.warn("Two clients use one node name", {
         ...session.describe(),
@@ -243,7 +269,24 @@ export class SyncServer {
     this.#cancelSweep = this.#options.clock.after(this.#sweepMs, () => {
       const nowMs = this.#options.clock.monotonicMs();
       for (const session of this.#sessions) session.sweep(nowMs);
+      this.#leaveStale();
       this.#scheduleSweep();
     });
+  }
+
+  /** Sends the clients of a stale stream to servers that are not, a few at each sweep, while there are any. */
+  #leaveStale(): void {
+    if (this.#drain !== undefined) return;
+    for (const [type, { upstreamAgeMs }] of this.#streams) {
+      const ageMs = upstreamAgeMs();
+      if (!this.#isStale(ageMs)) continue;
+      const sessions = [...this.#registry.ofType(type)].filter(({ state }) => state === "streaming");
+      const share = Math.ceil((this.#registry.ofType(type).size * this.#sweepMs) / STALE_HANDOVER_MS);
+      for (const session of sessions.slice(0, share)) {
+        const peers = this.#options.namePeers?.() ?? [];
+        if (peers.length === 0) return;
+        session.goodbye("stale", `No answer from the datastore for ${Math.round(ageMs / 1000)} s`, peers);
+      }
+    }
   }
 }

@@ -5,6 +5,8 @@ export type Breach = "message-too-big" | "bad-message";
 export interface TransportHandlers {
   /** One whole message. `bytes` may be read until the call returns. */
   onMessage(bytes: Uint8Array, binary: boolean): void;
+  /** A websocket ping has come, and is answered. */
+  onControl(): void;
   /** The peer broke the websocket's rules. The frame that is returned is sent before the close. */
   onBreach(breach: Breach, detail: string): Buffer | undefined;
   /** The connection is gone; comes once, last. */

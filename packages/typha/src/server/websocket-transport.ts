@@ -85,6 +85,7 @@ class WebsocketTransport implements Transport {
       if (frame !== undefined) this.#socket.write(frame);
     };
     websocket.on("message", (data: RawData, binary: boolean) => handlers.onMessage(data as Buffer, binary));
+    websocket.on("ping", () => handlers.onControl());
     websocket.on("close", () => handlers.onClose());
     // The close comes after it, and says all that there is to say.
     websocket.on("error", () => {});

@@ -56,6 +56,10 @@ export class FakeTransport implements Transport {
     this.#handlers?.onMessage(bytes, binary);
   }
 
+  control(): void {
+    this.#handlers?.onControl();
+  }
+
   breach(breach: Breach): void {
     const frame = this.#handlers?.onBreach(breach, "test");
     if (frame !== undefined) this.#take(frame);
@@ -115,7 +119,9 @@ function splitFrames(bytes: Buffer): ServerMessage[] {
 function formatReceived(message: ServerMessage): string {
   switch (message.type) {
     case "welcome":
-      return `welcome ${message.resume} from ${message.sequence}, epoch ${message.epoch}, ${message.syncer}`;
+      return `welcome ${message.resume} from ${message.sequence}, epoch ${message.epoch}, ${message.syncer}${
+        message.buckets === undefined ? "" : `, buckets ${message.buckets.join() || "none"}`
+      }`;
     case "snapshot":
       return `snapshot ${message.kvs.map((kv) => `${kv.path}=${String(kv.value)}`).join(" ")}`;
     case "snapshot-end":
@@ -125,10 +131,14 @@ function formatReceived(message: ServerMessage): string {
     case "status":
       return `status ${message.status} at ${message.sequence}`;
     case "ping":
-      return `ping at ${message.sequence}, upstream ${message.upstreamAgeMs} ms old`;
+      return `ping at ${message.sequence}, upstream ${message.upstreamAgeMs} ms old${
+        message.staleSinceMs === undefined ? "" : `, stale since ${message.staleSinceMs}`
+      }`;
     case "reject":
     case "goodbye":
-      return `${message.type} ${message.code}: ${message.reason} (retry after ${message.retryAfterMs} ms)`;
+      return `${message.type} ${message.code}: ${message.reason} (retry after ${message.retryAfterMs} ms${
+        message.peers.length === 0 ? "" : `; or ${message.peers.join(" ")}`
+      })`;
     default:
       return "?";
   }

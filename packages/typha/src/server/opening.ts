@@ -1,0 +1,47 @@
+import type { Hello, Welcome } from "@bulrush/proto";
+import type { Breadcrumb } from "../cache/breadcrumb.ts";
+import type { Snapshot } from "../cache/snapshot.ts";
+import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+
+/** How a stream begins: what the welcome says, and what goes before the chain. */
+export interface Opening {
+  readonly resume: Welcome["resume"];
+  /** The breadcrumb after which the chain is read. */
+  readonly crumb: Breadcrumb;
+  /** With "buckets". */
+  readonly buckets?: readonly number[];
+  /** What is sent first; with "deltas" there is none. Its holder gives it back to the cache. */
+  readonly snapshot?: Snapshot;
+}
+
+/**
+ * The cheapest way to bring a client to the present state.
+ *
+ * ```
+ *  same epoch, sequence still held ---> deltas
+ *  else digests, and few keys differ -> buckets
+ *  else ------------------------------> snapshot
+ * ```
+ */
+export async function openingFor(hello: Hello, cache: SnapshotCache): Promise<Opening> {
+  const held = heldCrumb(hello, cache);
+  if (held !== undefined) return { resume: "deltas", crumb: held };
+  if (hello.digests !== undefined) {
+    const difference = await cache.difference(hello.digests);
+    if (difference !== undefined) return { resume: "buckets", crumb: difference.snapshot.crumb, ...difference };
+  }
+  const snapshot = await cache.snapshot();
+  return { resume: "snapshot", crumb: snapshot.crumb, snapshot };
+}
+
+/**
+ * True while a client loses nothing by waiting: it holds something, and this server does not know yet what there is. An
+ * answer now would send it everything, as the cache fills.
+ */
+export function shouldWait(hello: Hello, cache: SnapshotCache): boolean {
+  return hello.digests !== undefined && !cache.wasInSync && heldCrumb(hello, cache) === undefined;
+}
+
+function heldCrumb({ resume }: Hello, cache: SnapshotCache): Breadcrumb | undefined {
+  return resume?.epoch === cache.epoch ? cache.at(resume.sequence) : undefined;
+}
