@@ -133,6 +133,23 @@ test("a list that fails halfway deletes nothing", async () => {
   assert.deepEqual(h.take(), ["status in-sync"]);
 });
 
+test("after a list that failed halfway only the newest state will do: an older one would take back what was told", async () => {
+  const h = await watching(
+    { pages: [[item("b", "14")]], revision: "20", error: "DATASTORE_FAILED" },
+    { pages: [[item("a", "3"), item("b", "14")]], revision: "21" },
+  );
+  h.driver.watchErrors.set(
+    KIND,
+    Array.from({ length: 5 }, () => "DATASTORE_FAILED"),
+  );
+  h.stream.end();
+  await h.advance(3000);
+  assert.equal(h.driver.takeLog().at(-1), `list ${KIND} 10`);
+  await h.advance(1000);
+  assert.deepEqual(h.driver.takeLog(), [`list ${KIND} 0`, `watch ${KIND} 21`]);
+  assert.deepEqual(h.take(), ["status resync", "updated b 14", "status in-sync"]);
+});
+
 test("a list of which a later page is not found deletes nothing", async () => {
   const h = await watching(
     { pages: [[item("b", "4")]], revision: "20", error: "DATASTORE_NOT_FOUND" },

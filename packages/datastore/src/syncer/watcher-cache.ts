@@ -212,6 +212,8 @@ export class WatcherCache {
   async #listFailed(error: unknown, hasPages: boolean): Promise<void> {
     if (this.#abort.signal.aborted) return;
     const code = datastoreCodeOf(error);
+    // What was told of the pages may be newer than the revision: a list of any state since then could take it back.
+    if (hasPages) this.#revision = START;
     // After a page the API is there: what is missing then is something else, and takes no key away.
     switch (hasPages && code === "DATASTORE_NOT_FOUND" ? "DATASTORE_FAILED" : code) {
       case "DATASTORE_NOT_FOUND":
