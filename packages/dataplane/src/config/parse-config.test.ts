@@ -106,6 +106,28 @@ describe("parseDataplaneConfig()", () => {
       assert.deepEqual(config, parse({}).config);
     });
 
+  it("takes none for the zero value where there is one, and for a mistake where there is none", () => {
+    const { config, problems } = parse({
+      LogPrefix: "none",
+      LogActionRateLimit: "none",
+      DeviceRouteSourceAddress: "None",
+      RouteRefreshInterval: "none",
+      Ipv6Support: "none",
+      VXLANPort: "none",
+    });
+    assert.deepEqual(
+      [
+        config.logPrefix,
+        config.logRateLimit,
+        config.deviceRouteSourceAddress,
+        config.routeRefreshMs,
+        config.ipv6Support,
+      ],
+      ["", undefined, undefined, 0, false],
+    );
+    assert.deepEqual([config.vxlanPort, problems.map(({ name }) => name)], [4789, ["VXLANPort"]]);
+  });
+
   it("reads seconds and durations, and takes zero and less as off", () => {
     assert.equal(parse({ RouteRefreshInterval: "1m30s" }).config.routeRefreshMs, 90_000);
     assert.equal(parse({ RouteRefreshInterval: "0.5" }).config.routeRefreshMs, 500);

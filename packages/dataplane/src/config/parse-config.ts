@@ -22,7 +22,7 @@ const DEFAULT_REFRESH_MS = { nftables: 180_000, others: 90_000 } as const;
 
 /**
  * Turns effective settings (names in any case, as in FelixConfiguration) into a {@link DataplaneConfig}. An absent or
- * empty setting has its default; so has a bad one, which is reported. `none` is the zero value of a list.
+ * empty setting has its default; so has a bad one, which is reported. `none` is the zero value: of lists, texts, times and switches.
  * Names that are not the dataplane's are left alone.
  */
 export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): ParsedConfig {
@@ -38,10 +38,10 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     return fallback;
   };
   const port = (name: string, fallback: number): number => read(name, fallback, readInteger(1, 65535));
-  const flag = (name: string, fallback: boolean): boolean => read(name, fallback, readBoolean);
+  const flag = (name: string, fallback: boolean): boolean => read(name, fallback, orNone(false, readBoolean));
   const choice = <T extends string>(name: string, words: readonly [T, ...T[]]): T =>
     read(name, words[0], readChoice(words));
-  const refresh = (name: string, fallback: number): number => read(name, fallback, readSecondsAsMs);
+  const refresh = (name: string, fallback: number): number => read(name, fallback, orNone(0, readSecondsAsMs));
   const config: DataplaneConfig = {
     interfacePrefixes: read("InterfacePrefix", ["cali"], readPrefixes),
     interfaceExclude: read("InterfaceExclude", ["kube-ipvs0"], readExcludes),
@@ -57,17 +57,17 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     allowVxlanFromWorkloads: flag("AllowVXLANPacketsFromWorkloads", false),
     allowIpipFromWorkloads: flag("AllowIPIPPacketsFromWorkloads", false),
     vxlanPort: port("VXLANPort", 4789),
-    failsafeInbound: read("FailsafeInboundHostPorts", DEFAULT_FAILSAFE_INBOUND, readPortList),
-    failsafeOutbound: read("FailsafeOutboundHostPorts", DEFAULT_FAILSAFE_OUTBOUND, readPortList),
-    logPrefix: read("LogPrefix", "calico-packet", (text): Field<string> => ({ value: text })),
-    logRateLimit: read("LogActionRateLimit", undefined, readLogRate),
+    failsafeInbound: read("FailsafeInboundHostPorts", DEFAULT_FAILSAFE_INBOUND, orNone([], readFailsafePorts)),
+    failsafeOutbound: read("FailsafeOutboundHostPorts", DEFAULT_FAILSAFE_OUTBOUND, orNone([], readFailsafePorts)),
+    logPrefix: read("LogPrefix", "calico-packet", (text) => ({ value: isNone(text) ? "" : text })),
+    logRateLimit: read("LogActionRateLimit", undefined, orNone(undefined, readLogRate)),
     logBurst: read("LogActionRateLimitBurst", 5, readInteger(1, 9999)),
     serviceLoopPrevention: choice("ServiceLoopPrevention", ["Drop", "Reject", "Disabled"]),
     natOutgoingExclusions: choice("NATOutgoingExclusions", ["IPPoolsOnly", "IPPoolsAndHostIPs"]),
     routeSyncDisabled: flag("RouteSyncDisabled", false),
     deviceRouteProtocol: read("DeviceRouteProtocol", 3, readInteger(1, 255)),
-    deviceRouteSourceAddress: read("DeviceRouteSourceAddress", undefined, readAddress(4)),
-    deviceRouteSourceAddressV6: read("DeviceRouteSourceAddressIPv6", undefined, readAddress(6)),
+    deviceRouteSourceAddress: read("DeviceRouteSourceAddress", undefined, orNone(undefined, readAddress(4))),
+    deviceRouteSourceAddressV6: read("DeviceRouteSourceAddressIPv6", undefined, orNone(undefined, readAddress(6))),
     removeExternalRoutes: flag("RemoveExternalRoutes", true),
     routePriority: {
       4: read("IPv4NormalRoutePriority", 1024, readInteger(1, 2147483646)),
@@ -94,7 +94,7 @@ function readPrefixes(text: string): Field<readonly string[]> {
 function readExcludes(text: string): Field<readonly (string | RegExp)[]> {
   const excludes: (string | RegExp)[] = [];
   for (const entry of text.split(",").map((part) => part.trim())) {
-    if (entry === "" || entry.toLowerCase() === "none") continue;
+    if (entry === "" || isNone(entry)) continue;
     if (!entry.startsWith("/") || !entry.endsWith("/")) excludes.push(entry);
     else
       try {
@@ -112,8 +112,13 @@ function readMarks(text: string): Field<DataplaneConfig["marks"]> {
   return marks === undefined ? { problem: "is not a 32-bit mask with five bits set or more" } : { value: marks };
 }
 
-function readPortList(text: string): Field<DataplaneConfig["failsafeInbound"]> {
-  return text.toLowerCase() === "none" ? { value: [] } : readFailsafePorts(text);
+function isNone(text: string): boolean {
+  return text.toLowerCase() === "none";
+}
+
+/** `none` is the zero value of settings that have one. */
+function orNone<T>(zero: T, reader: FieldReader<T>): FieldReader<T> {
+  return (text) => (isNone(text) ? { value: zero } : reader(text));
 }
 
 function readAddress(family: 4 | 6): FieldReader<string | undefined> {

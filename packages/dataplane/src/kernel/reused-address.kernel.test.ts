@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import { systemClock } from "@bulrush/base";
 import { openConntrack } from "@bulrush/netlink";
 import { kernelTests } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
-import type { DataplaneHandle } from "../handle.ts";
-import { createDataplane } from "../loop/dataplane.ts";
+import { type KernelDataplane, startKernelDataplane, until } from "../testing/kernel-dataplane.ts";
 import { type DatagramSocket, KernelLab } from "../testing/kernel-lab.ts";
 import { IN_SYNC, policy, policyId, profile, rule, tier, workload, workloadRemove } from "../testing/messages.ts";
-import { openHostKernel } from "./host-kernel.ts";
-import type { Kernel } from "./kernel.ts";
 
 const ADDRESS = "10.65.0.2";
 const ADDRESS6 = "fd65::2";
@@ -17,37 +13,14 @@ const EXT = "192.168.7.2";
 const EXT6 = "fd07::2";
 const P = policyId("np/default/p");
 
-/** Asks every 20 ms. */
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 1000; tries++) {
-    if (isSo()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  assert.fail(`It does not come about that ${what}`);
-}
-
 /**
  * A pod has flows with a machine outside, is removed, and another pod gets its address under a stricter policy: nothing
  * of the old flows may reach it, although conntrack knows them as established.
  */
 kernelTests(import.meta.filename, () => {
   let lab: KernelLab;
-  let kernel: Kernel;
-  let dataplane: DataplaneHandle;
-  let sequence = 0;
-  let onApplied: (sequence: number) => void = () => undefined;
+  let dataplane: KernelDataplane;
 
-  const send = async (...messages: readonly ToDataplane[]): Promise<void> => {
-    const wanted = ++sequence;
-    const applied = new Promise<void>((resolve) => {
-      onApplied = (done) => {
-        if (done >= wanted) resolve();
-      };
-    });
-    await dataplane.send(messages);
-    dataplane.mark(wanted);
-    await applied;
-  };
   const pod = (name: string, fields: Parameters<typeof workload>[1] = {}): ToDataplane =>
     workload(name, {
       ipv4_nets: [`${ADDRESS}/32`],
@@ -66,7 +39,7 @@ kernelTests(import.meta.filename, () => {
 
   /** Packets of a family ahead of our rules at the forward hook and behind them. */
   const counts = (family: "ip" | "ip6"): { ahead: bigint; behind: bigint } => {
-    const chains = kernel.nft.readTable(family, "probe")?.chains;
+    const chains = dataplane.kernel.nft.readTable(family, "probe")?.chains;
     const packets = (chain: string): bigint => chains?.get(chain)?.rules[0]?.counter?.packets ?? 0n;
     return { ahead: packets("ahead"), behind: packets("behind") };
   };
@@ -98,20 +71,12 @@ kernelTests(import.meta.filename, () => {
     lab = new KernelLab();
     lab.addIpv6("fd07::1", EXT6, "fd65::/64");
     lab.addPod("a", ADDRESS, ADDRESS6);
-    kernel = openHostKernel();
-    dataplane = createDataplane({
-      settings: new Map(),
-      kernel,
-      clock: systemClock({ keepAlive: true }),
-      random: Math.random,
-      events: { onApplied: (done) => onApplied(done), onFatal: (error) => assert.fail(error) },
-    });
+    dataplane = startKernelDataplane();
     await lab.serve("a", 80);
-    await send(profile("open", [rule("allow")], [rule("allow")]), policy(P, [], []), pod("a"), IN_SYNC);
+    await dataplane.send(profile("open", [rule("allow")], [rule("allow")]), policy(P, [], []), pod("a"), IN_SYNC);
   });
   after(async () => {
     await dataplane.stop();
-    kernel.close();
     lab.close();
   });
 
@@ -133,7 +98,7 @@ kernelTests(import.meta.filename, () => {
     // The next pod comes with the route that a CNI plugin sets ahead of the endpoint, and is closed both ways.
     lab.removePod("a");
     lab.addPod("b", ADDRESS, ADDRESS6);
-    await send(workloadRemove("a"), pod("b", { tiers: [tier("default", [P], [P])] }));
+    await dataplane.send(workloadRemove("a"), pod("b", { tiers: [tier("default", [P], [P])] }));
     await until("the routes lead to the next pod", () =>
       [ADDRESS, ADDRESS6].every((address) => lab.run(`ip route get ${address}`).includes("dev calib")),
     );

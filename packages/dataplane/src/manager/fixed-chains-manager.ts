@@ -9,9 +9,19 @@ import { EMPTY_TOPOLOGY, type Topology } from "../render/topology.ts";
 import type { HostEndpointsManager } from "./host-endpoints-manager.ts";
 import type { IpSetsManager } from "./ip-sets-manager.ts";
 import type { Manager } from "./manager.ts";
+import type { WorkloadChainsManager } from "./workload-chains-manager.ts";
 import { withoutOverlaps } from "./without-overlaps.ts";
 
 type Pool = IPAMPoolUpdate["pool"];
+
+/** `hostEndpoints` and `workloads` must complete their deferred work before the manager of fixed chains. */
+export interface FixedChainsInputs {
+  readonly config: DataplaneConfig;
+  readonly tables: DesiredTables;
+  readonly ipSets: IpSetsManager;
+  readonly hostEndpoints: HostEndpointsManager;
+  readonly workloads: WorkloadChainsManager;
+}
 
 const LOAD_BALANCER = "LoadBalancer";
 
@@ -31,19 +41,14 @@ export class FixedChainsManager implements Manager {
   #stale = true;
   #poolsStale = true;
 
-  /** `hostEndpoints` must complete its deferred work before this manager. */
-  constructor(
-    config: DataplaneConfig,
-    tables: DesiredTables,
-    ipSets: IpSetsManager,
-    hostEndpoints: HostEndpointsManager,
-  ) {
+  constructor({ config, hostEndpoints, ipSets, tables, workloads }: FixedChainsInputs) {
     this.#config = config;
     this.#tables = tables;
     this.#ipSets = ipSets;
     hostEndpoints.onMatchChange.add(({ byInterface, wildcard }) =>
       this.#setTopology({ hostEndpoints: byInterface.size > 0 || wildcard !== undefined }),
     );
+    workloads.onAdminDownChange.add((adminDown) => this.#setTopology({ adminDown }));
     ipSets.onShapeChange.add((id) => {
       if (id === POOL_SETS.all || id === POOL_SETS.masquerade) this.#stale = true;
     });

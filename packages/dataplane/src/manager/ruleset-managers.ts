@@ -23,7 +23,7 @@ export interface RulesetInputs {
  *
  *     IPSet* ──────────> IpSetsManager ──shape──> PolicyManager <────────── ActivePolicy*, ActiveProfile*
  *                             │    └──shape─┐          │
- *     IPAMPool*, BGP ──> FixedChainsManager<┘          │        WorkloadChainsManager <── WorkloadEndpoints
+ *     IPAMPool*, BGP ──> FixedChainsManager<┘ <──down?─┼─────── WorkloadChainsManager <── WorkloadEndpoints
  *                             │  ^──any?── HostEndpointsManager <── HostEndpoint*, Interfaces │
  *                             v                    v   v                                      v
  *                         ┌───────────────────── DesiredTable (one a family) ─────────────────────┐
@@ -38,13 +38,15 @@ export class RulesetManagers implements Manager {
     this.tables = createDesiredTables(config.ipv6Support);
     this.ipSets = new IpSetsManager(this.tables, onBadMember);
     this.hostEndpoints = new HostEndpointsManager(config, this.tables, interfaces);
-    const fixed = new FixedChainsManager(config, this.tables, this.ipSets, this.hostEndpoints);
+    const workloads = new WorkloadChainsManager(config, this.tables, endpoints);
+    const { hostEndpoints, ipSets, tables } = this;
+    const fixed = new FixedChainsManager({ config, tables, ipSets, hostEndpoints, workloads });
     this.#managers = [
       this.ipSets,
       this.hostEndpoints,
+      workloads,
       fixed,
       new PolicyManager(config, this.tables, this.ipSets),
-      new WorkloadChainsManager(config, this.tables, endpoints),
     ];
   }
 

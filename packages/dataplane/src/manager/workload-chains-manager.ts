@@ -6,11 +6,13 @@ import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
 import { workloadDispatch } from "../render/dispatch.ts";
 import { renderEndpointChain } from "../render/endpoint-chain.ts";
+import { adminDownChain } from "../render/filter-chains.ts";
 import { layered } from "../render/layer.ts";
 import { type Direction, endpointChain } from "../render/names.ts";
 import { rpfSkipChain } from "../render/raw-chains.ts";
 import type { Family } from "../render/statements.ts";
 import { CHAIN } from "../render/topology.ts";
+import { Listeners } from "./listeners.ts";
 import type { Manager } from "./manager.ts";
 import type { LocalWorkload, WorkloadEndpoints } from "./workload-endpoints.ts";
 
@@ -19,12 +21,16 @@ const DIRECTIONS: readonly Direction[] = ["ingress", "egress"];
 
 /** The chains of workload endpoints, and the maps that lead from interface names to them. */
 export class WorkloadChainsManager implements Manager {
+  /** Whether any workload is down by its owner's wish. Told when it changes. */
+  readonly onAdminDownChange: Listeners<boolean> = new Listeners();
   readonly #config: DataplaneConfig;
   readonly #tables: DesiredTables;
   readonly #endpoints: WorkloadEndpoints;
   readonly #dirty = new Set<string>();
   /** Invariant: exactly the interfaces whose chains are offered. */
   readonly #offered = new Set<string>();
+  /** Invariant: the interfaces whose endpoints are down by their owner's wish. */
+  readonly #down = new Set<string>();
   #dispatchStale = true;
 
   constructor(config: DataplaneConfig, tables: DesiredTables, endpoints: WorkloadEndpoints) {
@@ -39,6 +45,7 @@ export class WorkloadChainsManager implements Manager {
   }
 
   completeDeferredWork(): void {
+    this.#updateDown();
     for (const name of this.#dirty) {
       const workload = this.#endpoints.ownerOf(name);
       if (workload !== undefined) {
@@ -54,6 +61,21 @@ export class WorkloadChainsManager implements Manager {
     if (this.#config.allowSpoofedSources && (this.#dirty.size > 0 || this.#dispatchStale)) this.#offerSpoofing();
     this.#dispatchStale = false;
     this.#dirty.clear();
+  }
+
+  #updateDown(): void {
+    const before = this.#down.size;
+    let changed = false;
+    for (const name of this.#dirty) {
+      const workload = this.#endpoints.ownerOf(name);
+      const down = workload !== undefined && workload.endpoint.state !== "active";
+      changed = (down ? !this.#down.has(name) : this.#down.delete(name)) || changed;
+      if (down) this.#down.add(name);
+    }
+    if (!changed) return;
+    const chain = adminDownChain([...this.#down].sort(compareStrings), this.#config);
+    for (const table of this.#tables.values()) table.offerChain(chain.name, () => chain);
+    if (before > 0 !== this.#down.size > 0) this.onAdminDownChange.notify(this.#down.size > 0);
   }
 
   #offer(name: string, { endpoint }: LocalWorkload): void {

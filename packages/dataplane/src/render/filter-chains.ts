@@ -9,17 +9,17 @@ import {
   COUNTER,
   destinationNotTranslated,
   DROP,
+  equals,
   established,
   type Family,
   goto,
+  icmpv6Types,
   inInterfaces,
   inNet,
   jump,
   marked,
-  match,
   meta,
   outInterfaces,
-  payload,
   RETURN,
   setMark,
   unmarked,
@@ -59,15 +59,7 @@ export function inputChain(config: DataplaneConfig, topology: Topology): ChainSt
 /** A workload's packets to its host: neighbour discovery, then its egress policy, then the configured action. */
 export function workloadToHostChain(config: DataplaneConfig, family: Family): ChainState {
   const rules: RuleState[] = [];
-  if (family === 6)
-    rules.push(
-      rule(
-        match(meta("l4proto"), "==", { kind: "value", value: "icmpv6" }),
-        match(payload("icmpv6 type"), "==", { kind: "anonymous", elements: NEIGHBOUR_DISCOVERY_TYPES }),
-        COUNTER,
-        verdict(ACCEPT),
-      ),
-    );
+  if (family === 6) rules.push(rule(...icmpv6Types(NEIGHBOUR_DISCOVERY_TYPES), COUNTER, verdict(ACCEPT)));
   rules.push(rule(to(CHAIN.fromWorkload)));
   // The endpoint's chain has ended established flows itself, unless it was told to leave them to others. Answers of a
   // workload to its host are not for the configured action to judge.
@@ -84,12 +76,23 @@ export function workloadToHostChain(config: DataplaneConfig, family: Family): Ch
 export function forwardChain(config: DataplaneConfig, topology: Topology): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
   const rules: RuleState[] = [rule(clearMark(pass + scratch0 + scratch1))];
+  // Ahead of all that lets through what is established, of a host endpoint or of the other end.
+  if (topology.adminDown) rules.push(rule(to(CHAIN.adminDown)));
   if (topology.hostEndpoints) rules.push(rule(unmarked(accept), to(CHAIN.fromHostForward)));
   for (const prefix of config.interfacePrefixes)
     rules.push(rule(inInterfaces(prefix), to(CHAIN.fromWorkload)), rule(outInterfaces(prefix), to(CHAIN.toWorkload)));
   if (topology.hostEndpoints) rules.push(rule(to(CHAIN.toHostForward)));
   if (topology.serviceCidrs.length > 0) rules.push(rule(to(CHAIN.cidrBlock)));
   return chain(LAYER, CHAIN.forward, rules);
+}
+
+/** Closes workloads that are down by their owner's wish, both ways. */
+export function adminDownChain(interfaces: readonly string[], config: DataplaneConfig): ChainState {
+  const closed = (name: string): RuleState[] =>
+    (["iifname", "oifname"] as const).map((side) =>
+      commented("Endpoint admin down", equals(meta(side), name), ...deny(LAYER, config)),
+    );
+  return chain(LAYER, CHAIN.adminDown, interfaces.flatMap(closed));
 }
 
 /** Behind `cali-FORWARD`: what policy allowed goes on; the mark tells mangle that forward policy has been asked. */

@@ -88,6 +88,14 @@ export function notInNet(left: Operand, cidr: string): Statement {
   return match(left, "!=", { kind: "cidr", cidr });
 }
 
+/** An ICMPv6 packet of one of these types. */
+export function icmpv6Types(types: readonly number[]): Statement[] {
+  return [
+    equals(meta("l4proto"), "icmpv6"),
+    match(payload("icmpv6 type"), "==", { kind: "anonymous", elements: types }),
+  ];
+}
+
 /** All these mark bits are set. */
 export function marked(bits: number): Statement {
   return match(meta("mark"), "==", { kind: "masked", mask: bits, value: bits });

@@ -2,13 +2,20 @@
 export interface Topology {
   /** At least one host endpoint is bound to an interface. Without one, mangle and the output hooks are not needed. */
   readonly hostEndpoints: boolean;
+  /** At least one workload is down by its owner's wish. */
+  readonly adminDown: boolean;
   /** Service addresses by which no packet may leave in a loop, in both families. */
   readonly serviceCidrs: readonly string[];
   /** A pool of the family wants its workloads hidden behind their host. */
   readonly masquerade: { readonly 4: boolean; readonly 6: boolean };
 }
 
-export const EMPTY_TOPOLOGY: Topology = { hostEndpoints: false, serviceCidrs: [], masquerade: { 4: false, 6: false } };
+export const EMPTY_TOPOLOGY: Topology = {
+  hostEndpoints: false,
+  adminDown: false,
+  serviceCidrs: [],
+  masquerade: { 4: false, 6: false },
+};
 
 /**
  * Chains that every packet of a hook passes, by name without the layer. Dispatch chains lead on to the endpoint of the
@@ -24,6 +31,7 @@ export const CHAIN = {
   workloadToHost: "cali-wl-to-host",
   fromWorkload: "cali-from-wl-dispatch",
   toWorkload: "cali-to-wl-dispatch",
+  adminDown: "cali-admin-down",
   fromHost: "cali-from-host-endpoint",
   toHost: "cali-to-host-endpoint",
   fromHostForward: "cali-from-hep-forward",

@@ -17,7 +17,7 @@ const ports = process.argv.slice(1).map(Number);
 let left = ports.length;
 for (const port of ports)
   net.createServer((socket) => socket.on("data", (data) => socket.write(data)).on("error", () => {}))
-    .listen(port, "0.0.0.0", () => { if (--left === 0) console.log("ready"); });
+    .listen(port, () => { if (--left === 0) console.log("ready"); });
 `;
 
 /** Keeps one connection open: each line on stdin is sent, and the echo is printed. */

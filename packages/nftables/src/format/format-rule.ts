@@ -27,8 +27,10 @@ function formatStatement(statement: Statement, family: TableFamily): string {
       return `${formatOperand(statement.key)} vmap @${statement.map}`;
     case "set-mark":
       return formatSetMark(statement.mask, statement.value);
-    case "log":
-      return `log prefix ${quoted(statement.prefix)}${statement.level === "info" ? " level info" : ""}`;
+    case "log": {
+      const prefix = statement.prefix === "" ? "" : ` prefix ${quoted(statement.prefix)}`;
+      return `log${prefix}${statement.level === "info" ? " level info" : ""}`;
+    }
     case "nflog": {
       const snaplen = statement.snaplen > 0 ? ` snaplen ${statement.snaplen}` : "";
       const prefix = statement.prefix === "" ? "" : ` prefix ${quoted(statement.prefix)}`;

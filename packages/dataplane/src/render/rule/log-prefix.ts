@@ -11,9 +11,11 @@ export type RuleOwner =
 
 /**
  * The text in front of a logged packet: `%t` is the tier, `%k` the kind of policy, `%n` its name, `%p` its namespace and
- * name. Any other `%` stands for itself; there is no escape, so `%%t` is a `%` and the tier. Ends in ": ".
+ * name. Any other `%` stands for itself; there is no escape, so `%%t` is a `%` and the tier. Ends in ": ",
+ * but for a template of nothing: that gives nothing.
  */
 export function logPrefix(template: string, owner: RuleOwner): string {
+  if (template === "") return "";
   const words =
     owner.kind === "policy"
       ? {

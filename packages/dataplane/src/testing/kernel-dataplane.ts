@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { systemClock } from "@bulrush/base";
+import type { ToDataplane } from "@bulrush/proto";
+import type { DataplaneHandle } from "../handle.ts";
+import { openHostKernel } from "../kernel/host-kernel.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import { createDataplane } from "../loop/dataplane.ts";
+
+/** A dataplane on the kernel of the test's own namespace, in the test's thread. */
+export interface KernelDataplane {
+  readonly kernel: Kernel;
+  /** Sends, and waits until rules and sets of all of it are in the kernel. */
+  readonly send: (...messages: readonly ToDataplane[]) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+export function startKernelDataplane(settings: Readonly<Record<string, string>> = {}): KernelDataplane {
+  const kernel = openHostKernel();
+  let sequence = 0;
+  let onApplied: (sequence: number) => void = () => undefined;
+  const dataplane: DataplaneHandle = createDataplane({
+    settings: new Map(Object.entries(settings)),
+    kernel,
+    clock: systemClock({ keepAlive: true }),
+    random: Math.random,
+    events: { onApplied: (done) => onApplied(done), onFatal: (error) => assert.fail(error) },
+  });
+  return {
+    kernel,
+    async send(...messages) {
+      const wanted = ++sequence;
+      const applied = new Promise<void>((resolve) => {
+        onApplied = (done) => {
+          if (done >= wanted) resolve();
+        };
+      });
+      await dataplane.send(messages);
+      dataplane.mark(wanted);
+      await applied;
+    },
+    async stop() {
+      await dataplane.stop();
+      kernel.close();
+    },
+  };
+}
+
+/** Asks every 20 ms, for 20 s. For what the kernel tells in its own time. */
+export async function until(what: string, isSo: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 1000; tries++) {
+    if (isSo()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.fail(`It does not come about that ${what}`);
+}
