@@ -32,6 +32,7 @@ export function nodeAnnotations(
     IPv6WireguardInterfaceAddr: wireguard?.interfaceIPv6Address,
     WireguardPublicKey: node.status?.wireguardPublicKey,
     WireguardPublicKeyV6: node.status?.wireguardPublicKeyV6,
+    Interfaces: spec.interfaces && spec.interfaces.length > 0 ? JSON.stringify(spec.interfaces) : undefined,
     labels: own.length > 0 ? JSON.stringify(Object.fromEntries(own)) : undefined,
   };
   return Object.fromEntries(

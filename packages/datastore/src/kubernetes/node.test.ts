@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesNodeResource } from "@bulrush/model";
 import { convertKubernetesNode } from "./node.ts";
+import { nodeAnnotations } from "./node-annotations.ts";
 
 const KEY = "jlkVyQYooZYzI2wFfNhSZez5eWh44yfq1wKVjLvSXgY=";
 
@@ -63,6 +64,26 @@ test("convertKubernetesNode() takes tunnel addresses from the pod CIDR when told
   assert.equal(resource.spec.wireguard?.interfaceIPv4Address, "10.1.2.1");
   const keyless = convertKubernetesNode(node({}, { spec }), { usePodCIDR: true });
   assert.equal(keyless.resource.spec?.wireguard, undefined);
+});
+
+test("convertKubernetesNode() takes the address of the pod CIDR before an annotation from other times", () => {
+  const before = { IPv4IPIPTunnelAddr: "10.9.9.9", IPv4WireguardInterfaceAddr: "10.9.9.8", WireguardPublicKey: KEY };
+  const spec = { podCIDRs: ["10.1.2.0/24"] };
+  const { resource } = convertKubernetesNode(node(before, { spec }), { usePodCIDR: true });
+  assert.equal(resource.spec?.bgp?.ipv4IPIPTunnelAddr, "10.1.2.1");
+  assert.equal(resource.spec.wireguard?.interfaceIPv4Address, "10.1.2.1");
+});
+
+test("convertKubernetesNode() reads the host's interfaces, and writes them back", () => {
+  const Interfaces = '[{"name":"eth0","addresses":["10.0.0.1","fd00::1"]}]';
+  const { resource, issues } = convertKubernetesNode(node({ Interfaces }), { usePodCIDR: false });
+  assert.deepEqual(issues, []);
+  assert.deepEqual(resource.spec?.interfaces, [{ name: "eth0", addresses: ["10.0.0.1", "fd00::1"] }]);
+  assert.equal(nodeAnnotations(resource, {})["projectcalico.org/Interfaces"], Interfaces);
+  for (const bad of ["{", "{}", "[5]", '[{"name":5}]', '[{"name":"a","addresses":[5]}]']) {
+    const left = convertKubernetesNode(node({ Interfaces: bad }), { usePodCIDR: false });
+    assert.deepEqual([left.resource.spec?.interfaces, left.issues.length], [undefined, 1], bad);
+  }
 });
 
 test("convertKubernetesNode() leaves out what is no good and says so", () => {

@@ -40,11 +40,12 @@ export function convertKubernetesNode(
     ipv6Address,
     asNumber: read("ASNumber", asNumber),
     routeReflectorClusterID: read("RouteReflectorClusterID", familyAddress(4)),
-    ipv4IPIPTunnelAddr: read("IPv4IPIPTunnelAddr", familyAddress(4)) ?? podAddress,
+    // With pod CIDRs nobody hands out tunnel addresses: an annotation is left from before.
+    ipv4IPIPTunnelAddr: podAddress ?? read("IPv4IPIPTunnelAddr", familyAddress(4)),
   });
   const wireguard = defined<NonNullable<NodeSpec["wireguard"]>>({
     interfaceIPv4Address:
-      read("IPv4WireguardInterfaceAddr", familyAddress(4)) ?? (publicKey === undefined ? undefined : podAddress),
+      (publicKey === undefined ? undefined : podAddress) ?? read("IPv4WireguardInterfaceAddr", familyAddress(4)),
     interfaceIPv6Address: read("IPv6WireguardInterfaceAddr", familyAddress(6)),
   });
   const addresses = addressesOf(node, [ipv4Address, ipv6Address]);
@@ -55,6 +56,7 @@ export function convertKubernetesNode(
     ipv6VXLANTunnelAddr: read("IPv6VXLANTunnelAddr", familyAddress(6)),
     vxlanTunnelMACAddrV6: read("VXLANTunnelMACAddrV6", anyText),
     wireguard: filled(wireguard),
+    interfaces: interfacesOf(metadata.annotations?.[`${PREFIX}Interfaces`], issues),
     orchRefs: [{ nodeName: metadata.name, orchestrator: "k8s" }],
     addresses: addresses.length > 0 ? addresses : undefined,
   });
@@ -150,6 +152,27 @@ function addressesOf(node: KubernetesNodeResource, bgp: readonly (string | undef
       out.push({ address, type });
   }
   return out;
+}
+
+/** The host's interfaces, which its agent writes as a JSON list. */
+function interfacesOf(annotation: string | undefined, issues: ItemIssue[]): NodeSpec["interfaces"] {
+  if (annotation === undefined || annotation === "") return undefined;
+  try {
+    const list: unknown = JSON.parse(annotation);
+    if (Array.isArray(list) && list.every(isInterface)) return list;
+  } catch {
+    // Named below.
+  }
+  issues.push(warningAt(`metadata.annotations.${PREFIX}Interfaces`, "Not a JSON list of interfaces; left out"));
+  return undefined;
+}
+
+type Interface = NonNullable<NodeSpec["interfaces"]>[number];
+
+function isInterface(value: unknown): value is Interface {
+  if (!isObject(value) || typeof value["name"] !== "string") return false;
+  const addresses = value["addresses"] ?? [];
+  return Array.isArray(addresses) && addresses.every((address) => typeof address === "string");
 }
 
 /** Calico's own labels are in an annotation; those of Kubernetes win. */

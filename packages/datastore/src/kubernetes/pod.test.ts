@@ -185,6 +185,8 @@ test("convertPod() masks the allowed source prefixes", () => {
 for (const [what, parts] of [
   ["an empty source prefix", { annotations: { [`${CNI}allowedSourcePrefixes`]: '[""]' }, status: POD_IP }],
   ["a source prefix that is none", { annotations: { [`${CNI}allowedSourcePrefixes`]: '["gumbo"]' }, status: POD_IP }],
+  ["a network in place of an address", { annotations: { [`${CNI}podIPs`]: "10.0.0.0/24" } }],
+  ["an address that is none, among others", { status: { podIPs: [{ ip: "10.0.0.1" }, { ip: "x" }] } }],
   ["floating addresses that are no JSON", { annotations: { [`${CNI}floatingIPs`]: "1.1.1.1" }, status: POD_IP }],
   ["an address that is none", { status: { podIP: "10.0.0.300" } }],
   ["a name that no endpoint can have", { metadata: { name: "web-" }, status: POD_IP }],
@@ -203,6 +205,27 @@ test("convertPod() leaves a service account that is no label value to v1", () =>
   const label = "projectcalico.org/serviceaccount";
   assert.equal(convertPod(pod(parts)).resource?.metadata.labels?.[label], undefined);
   assert.equal(labelsOf(parts).get(label), serviceAccountName);
+});
+
+test("isFinishedPod() takes a deletion timestamp of null for none", () => {
+  const annotations = { [`${CNI}podIP`]: "" };
+  assert.equal(isFinishedPod(pod({ annotations, metadata: { deletionTimestamp: null } })), false);
+  assert.equal(isFinishedPod(pod({ annotations, metadata: DELETED })), true);
+});
+
+test("an endpoint keeps a port whose name no rule can have", () => {
+  const containers = [
+    {
+      ports: [
+        { name: "My_Port", containerPort: 80 },
+        { name: "ok", containerPort: 81 },
+      ],
+    },
+  ];
+  assert.deepEqual(v1Of({ spec: { containers }, status: POD_IP })?.["ports"], [
+    { name: "My_Port", protocol: "tcp", port: 80 },
+    { name: "ok", protocol: "tcp", port: 81 },
+  ]);
 });
 
 test("a pod cannot give itself the labels of its profiles", () => {

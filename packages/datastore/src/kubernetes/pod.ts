@@ -70,8 +70,8 @@ const FINISHED: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed"
 /** True when the pod's addresses are no longer its own. */
 export function isFinishedPod({ metadata, status }: PodResource): boolean {
   if (FINISHED.has(status?.phase)) return true;
-  if (metadata.deletionTimestamp === undefined) return false;
-  const { annotations = {} } = metadata;
+  if ((metadata.deletionTimestamp ?? undefined) === undefined) return false;
+  const annotations = metadata.annotations ?? {};
   // Blank but there: the CNI plugin has released the addresses.
   return annotations[ANNOTATIONS.podIP] === "" || annotations[ANNOTATIONS.awsPodIPs] === "";
 }
@@ -193,7 +193,8 @@ function networksOf(pod: PodResource): Cidr[] {
     if (addresses.length === 0) continue;
     return addresses.map((text) => {
       const cidr = parseCidr(text);
-      if (cidr === undefined) throw new Unusable(field, `Expected an address, found "${text}"`);
+      // A network would lay claim to the addresses of others.
+      if (cidr === undefined || !isHostCidr(cidr)) throw new Unusable(field, `Expected an address, found "${text}"`);
       return cidr;
     });
   }
@@ -220,7 +221,6 @@ function natsOf(text: string | undefined, networks: readonly Cidr[]): readonly N
     if (address === undefined) throw new Unusable(field, `Expected an address, found "${external}"`);
     const own = networks.find((network) => network.family === address.family);
     if (own === undefined) continue;
-    if (!isHostCidr(own)) throw new Unusable(field, `Needs a pod address, found the network ${formatCidr(own)}`);
     const [internal = ""] = formatCidr(own).split("/");
     out.push({ internalIP: internal, externalIP: formatCidr(cidrOf(address)).split("/")[0] ?? "" });
   }

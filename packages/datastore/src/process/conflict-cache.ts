@@ -2,7 +2,15 @@ import { compareStrings } from "@bulrush/base";
 import { formatKey, type Key, type Value } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { errorAt, warningAt } from "./issue.ts";
-import { type Processed, type ProcessedKV, type ProcessorInput, processed, type UpdateProcessor } from "./processor.ts";
+import {
+  isUnreadable,
+  type Processed,
+  type ProcessedKV,
+  type ProcessorInput,
+  processed,
+  type UpdateProcessor,
+} from "./processor.ts";
+import { Remembered } from "./remembered.ts";
 
 /** What one item becomes. */
 export interface Mapped {
@@ -28,11 +36,16 @@ export function conflictCache(map: (input: ProcessorInput) => Mapped | readonly 
   return new ConflictCache(map);
 }
 
+/** Of how many items the last key is remembered. */
+const MAX_REMEMBERED = 50_000;
+
 /** Invariant: each claim of `#byName` is in the list of its path in `#byPath`, which is sorted by name and not empty. */
 class ConflictCache implements UpdateProcessor {
   readonly #map: (input: ProcessorInput) => Mapped | readonly ItemIssue[];
   readonly #byName = new Map<string, Claim>();
   readonly #byPath = new Map<string, Claim[]>();
+  /** Outlasts a resync: of what cannot be read then, nothing else says which key it had. */
+  readonly #lastKeys = new Remembered<Key>(MAX_REMEMBERED);
 
   constructor(map: (input: ProcessorInput) => Mapped | readonly ItemIssue[]) {
     this.#map = map;
@@ -48,13 +61,13 @@ class ConflictCache implements UpdateProcessor {
     const known = this.#byName.get(name);
     if (input.value === undefined) {
       const issues = input.issues ?? [];
-      if (known !== undefined && issues.some(({ severity }) => severity === "error"))
-        return processed(this.#handOver(known), issues);
+      if (isUnreadable(issues)) return processed(this.#handOver(name, known), issues);
+      this.#lastKeys.delete(name);
       if (known !== undefined) return processed(this.#release(known), issues);
       return processed([], issues.length > 0 ? issues : [errorAt("", "Deleted, but nothing of this name was known")]);
     }
     const mapped = this.#map(input);
-    if (!("key" in mapped)) return processed(known === undefined ? [] : this.#handOver(known), mapped);
+    if (!("key" in mapped)) return processed(this.#handOver(name, known), mapped);
     const path = formatKey(mapped.key);
     const outputs: ProcessedKV[] = [];
     if (known !== undefined && known.path !== path) outputs.push(...this.#release(known));
@@ -69,14 +82,19 @@ class ConflictCache implements UpdateProcessor {
   /** Enters a claim and returns the one that has the key. */
   #claim(claim: Claim): Claim {
     this.#byName.set(claim.name, claim);
+    this.#lastKeys.set(claim.name, claim.key);
     const others = (this.#byPath.get(claim.path) ?? []).filter((other) => other.name !== claim.name);
     const all = [...others, claim].sort((a, b) => compareStrings(a.name, b.name));
     this.#byPath.set(claim.path, all);
     return all[0] ?? claim;
   }
 
-  /** The claim's item cannot be read any more. */
-  #handOver(claim: Claim): ProcessedKV[] {
+  /** The item of this name, and of this claim if it has one, cannot be read any more. */
+  #handOver(name: string, claim: Claim | undefined): ProcessedKV[] {
+    if (claim === undefined) {
+      const last = this.#lastKeys.get(name);
+      return last === undefined ? [] : [{ key: last, value: undefined, isUnreadable: true }];
+    }
     if ((this.#byPath.get(claim.path) ?? []).length > 1) return this.#release(claim);
     return [{ key: claim.key, value: undefined, isUnreadable: true }];
   }

@@ -1,10 +1,10 @@
 import { formatAddress, parseAddress } from "@bulrush/ip";
-import { type EndpointPort, type HostEndpoint, isObject } from "@bulrush/model";
+import { type EndpointPort, hasPorts, type HostEndpoint, isObject } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { parseDscp } from "../kubernetes/dscp.ts";
 import { conflictCache } from "./conflict-cache.ts";
 import { errorAt, warningAt } from "./issue.ts";
-import { isNumericPort, readPort, readProtocol } from "./policy/port.ts";
+import { readPort, readProtocol } from "./policy/port.ts";
 import type { UpdateProcessor } from "./processor.ts";
 import { sortedMap } from "./sorted-map.ts";
 
@@ -17,6 +17,9 @@ export function hostEndpointProcessor(): UpdateProcessor {
     const node = spec["node"];
     if (value === undefined || typeof node !== "string" || node === "")
       return [errorAt("spec.node", "A host endpoint needs a node")];
+    const interfaceName = spec["interfaceName"] ?? "";
+    if (typeof interfaceName !== "string")
+      return [errorAt("spec.interfaceName", `Expected a name, found ${JSON.stringify(interfaceName)}`)];
     const issues: ItemIssue[] = [];
     const addresses = addressesOf(spec["expectedIPs"], issues);
     const dscp = value.metadata.annotations?.[DSCP_ANNOTATION];
@@ -25,11 +28,11 @@ export function hostEndpointProcessor(): UpdateProcessor {
       issues.push(warningAt(`metadata.annotations.${DSCP_ANNOTATION}`, `Expected a DSCP, found "${dscp}"; left out`));
     const ports = portsOf(spec["ports"], issues);
     const endpoint: HostEndpoint = {
-      name: typeof spec["interfaceName"] === "string" ? spec["interfaceName"] : "",
+      name: interfaceName,
       expected_ipv4_addrs: addresses.filter((address) => !address.includes(":")),
       expected_ipv6_addrs: addresses.filter((address) => address.includes(":")),
       labels: sortedMap(value.metadata.labels ?? {}),
-      profile_ids: stringsOf(spec["profiles"]),
+      profile_ids: profilesOf(spec["profiles"], issues),
       ...(ports.length > 0 && { ports }),
       ...(dscpValue !== undefined && { qosControls: { dscp: dscpValue } }),
     };
@@ -37,13 +40,34 @@ export function hostEndpointProcessor(): UpdateProcessor {
   });
 }
 
-function stringsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
+/** A name of v1. */
+const NAME = /^[a-zA-Z0-9_.-]{1,128}$/;
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
+}
+
+/** The entries of a list; what is none has none, and is named. */
+function entriesOf(field: string, value: unknown, issues: ItemIssue[]): readonly (readonly [number, unknown])[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return [...(value as unknown[]).entries()];
+  issues.push(warningAt(`spec.${field}`, `Expected a list, found ${JSON.stringify(value)}; left out`));
+  return [];
+}
+
+/** A profile allows: one less is no danger. */
+function profilesOf(value: unknown, issues: ItemIssue[]): string[] {
+  const out: string[] = [];
+  for (const [i, profile] of entriesOf("profiles", value, issues)) {
+    if (isName(profile)) out.push(profile);
+    else issues.push(warningAt(`spec.profiles[${i}]`, `Expected a name, found ${JSON.stringify(profile)}; left out`));
+  }
+  return out;
 }
 
 function addressesOf(value: unknown, issues: ItemIssue[]): string[] {
   const out: string[] = [];
-  for (const [i, text] of (Array.isArray(value) ? (value as unknown[]) : []).entries()) {
+  for (const [i, text] of entriesOf("expectedIPs", value, issues)) {
     const address = typeof text === "string" ? parseAddress(text) : undefined;
     if (address === undefined)
       issues.push(warningAt(`spec.expectedIPs[${i}]`, `Expected an address, found ${JSON.stringify(text)}; left out`));
@@ -54,14 +78,15 @@ function addressesOf(value: unknown, issues: ItemIssue[]): string[] {
 
 function portsOf(value: unknown, issues: ItemIssue[]): EndpointPort[] {
   const out: EndpointPort[] = [];
-  for (const [i, entry] of (Array.isArray(value) ? (value as unknown[]) : []).entries()) {
+  for (const [i, entry] of entriesOf("ports", value, issues)) {
     const fields = isObject(entry) ? entry : {};
     const protocol = readProtocol(fields["protocol"]);
     const port = readPort(fields["port"]);
     const name = fields["name"];
-    if (protocol === undefined || port === undefined || !isNumericPort(port) || typeof name !== "string" || name === "")
+    // v1 has the protocol of an endpoint's port by name only.
+    if (typeof protocol !== "string" || !hasPorts(protocol) || typeof port !== "number" || !isName(name))
       issues.push(warningAt(`spec.ports[${i}]`, "Expected a name, a protocol and a port number; left out"));
-    else out.push({ name, protocol, port: Number(port) });
+    else out.push({ name, protocol, port });
   }
   return out;
 }

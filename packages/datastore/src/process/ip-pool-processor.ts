@@ -4,15 +4,15 @@ import { conflictCache } from "./conflict-cache.ts";
 import { errorAt } from "./issue.ts";
 import type { UpdateProcessor } from "./processor.ts";
 
-const MODES: Readonly<Record<string, IPPool["ipip_mode"]>> = {
-  always: "always",
-  crosssubnet: "cross-subnet",
-  never: "",
-};
+const MODES: ReadonlyMap<string, IPPool["ipip_mode"]> = new Map([
+  ["always", "always"],
+  ["crosssubnet", "cross-subnet"],
+  ["never", ""],
+]);
 
 function modeOf(value: unknown): IPPool["ipip_mode"] | undefined {
   if (value === undefined || value === null || value === "") return "";
-  return typeof value === "string" ? MODES[value.toLowerCase()] : undefined;
+  return typeof value === "string" ? MODES.get(value.toLowerCase()) : undefined;
 }
 
 /** IP pools. Two with one CIDR: the lower name counts. */

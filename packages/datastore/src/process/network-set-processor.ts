@@ -2,7 +2,7 @@ import { canonicalCidr } from "@bulrush/ip";
 import { isObject, NAMESPACE_LABEL, NAMESPACE_PROFILE_PREFIX, type NetworkSet, type Resource } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { errorAt } from "./issue.ts";
-import { processed, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+import { isUnreadable, processed, simpleProcessor, type UpdateProcessor } from "./processor.ts";
 import { sortedMap } from "./sorted-map.ts";
 
 /*
@@ -33,7 +33,7 @@ function setProcessor(belongingOf: (namespace: string) => Belonging): UpdateProc
       type: "NetworkSet",
       name: item.namespace === "" ? item.name : `${item.namespace}/${item.name}`,
     } as const;
-    if (value === undefined) return processed([{ key, value: undefined }], issues);
+    if (value === undefined) return processed([{ key, value, isUnreadable: isUnreadable(issues) }], issues);
     const found: ItemIssue[] = [...issues];
     const { label, rest } = belongingOf(item.namespace);
     const set: NetworkSet = {

@@ -1,4 +1,4 @@
-import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
+import { canonicalCidr, type Family, formatAddress, parseAddress } from "@bulrush/ip";
 import { type Block, isObject, isWireguardKey, type JsonObject, type Resource, type Wireguard } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { errorAt, warningAt } from "./issue.ts";
@@ -11,20 +11,22 @@ export interface NodeProcessorOptions {
 
 type Reader = (value: unknown) => string | undefined;
 
-const address: Reader = (value) => {
-  const parsed = typeof value === "string" ? parseAddress(value) : undefined;
-  return parsed === undefined ? undefined : formatAddress(parsed);
-};
+function address(family: Family): Reader {
+  return (value) => {
+    const parsed = typeof value === "string" ? parseAddress(value) : undefined;
+    return parsed?.family === family ? formatAddress(parsed) : undefined;
+  };
+}
 
 const mac: Reader = (value) =>
   typeof value === "string" && /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i.test(value) ? value : undefined;
 
 /** HostConfig name, where it stands in the spec, and how it is read. */
 const HOST_CONFIG: readonly (readonly [name: string, path: readonly string[], read: Reader])[] = [
-  ["IpInIpTunnelAddr", ["bgp", "ipv4IPIPTunnelAddr"], address],
-  ["IPv4VXLANTunnelAddr", ["ipv4VXLANTunnelAddr"], address],
+  ["IpInIpTunnelAddr", ["bgp", "ipv4IPIPTunnelAddr"], address(4)],
+  ["IPv4VXLANTunnelAddr", ["ipv4VXLANTunnelAddr"], address(4)],
   ["VXLANTunnelMACAddr", ["vxlanTunnelMACAddr"], mac],
-  ["IPv6VXLANTunnelAddr", ["ipv6VXLANTunnelAddr"], address],
+  ["IPv6VXLANTunnelAddr", ["ipv6VXLANTunnelAddr"], address(6)],
   ["VXLANTunnelMACAddrV6", ["vxlanTunnelMACAddrV6"], mac],
 ];
 
@@ -94,9 +96,9 @@ function wireguardOf(node: Resource | undefined, issues: ItemIssue[]): Wireguard
   const key: Reader = (value) => (isWireguardKey(value) ? value : undefined);
   const { interfaceIPv4Address: v4, interfaceIPv6Address: v6 } = spec;
   const { wireguardPublicKey: key4, wireguardPublicKeyV6: key6 } = status;
-  take("interfaceIPv4Addr", "spec.wireguard.interfaceIPv4Address", address(v4), v4);
+  take("interfaceIPv4Addr", "spec.wireguard.interfaceIPv4Address", address(4)(v4), v4);
   take("publicKey", "status.wireguardPublicKey", key(key4), key4);
-  take("interfaceIPv6Addr", "spec.wireguard.interfaceIPv6Address", address(v6), v6);
+  take("interfaceIPv6Addr", "spec.wireguard.interfaceIPv6Address", address(6)(v6), v6);
   take("publicKeyV6", "status.wireguardPublicKeyV6", key(key6), key6);
   return Object.keys(out).length > 0 ? out : undefined;
 }

@@ -54,9 +54,32 @@ export function processed(outputs: readonly ProcessedKV[], issues: readonly Item
   return { outputs, issues, isClosedForm: false };
 }
 
+/** Their absence could open something or end an agent: what is invalid leaves the last good value in force. */
+const KEPT: ReadonlySet<string> = new Set([
+  "NetworkSet",
+  "ProfileRules",
+  "ProfileLabels",
+  "IPPool",
+  "HostEndpoint",
+  "GlobalConfig",
+  "HostConfig",
+  "ReadyFlag",
+]);
+
+function isKept(key: Key): boolean {
+  if (key.type === "Resource") return key.kind === "Profile" || key.kind === "FelixConfiguration";
+  return KEPT.has(key.type);
+}
+
+/** True for issues that say that the item is there and cannot be read; without them it is gone. */
+export function isUnreadable(issues: readonly ItemIssue[]): boolean {
+  return issues.some(({ severity }) => severity === "error");
+}
+
 /**
  * Runs a processor on data of any shape. Where it trips over something that no check foresaw, the item counts as one
- * that cannot be converted. What goes out is valid: another value is undefined, and its faults are named.
+ * that cannot be converted. What goes out is valid: another value is undefined (of what must not vanish, the last good
+ * one stays), and its faults are named.
  */
 export function processSafely(processor: UpdateProcessor, input: ProcessorInput): Processed {
   let result: Processed;
@@ -80,7 +103,7 @@ function withoutInvalid(result: Processed): Processed {
     if (found.length === 0) return output;
     for (const { path, message } of found)
       issues.push({ severity: "error", field: "", message: `${key.type}${path === "" ? "" : ` ${path}`}: ${message}` });
-    return { key, value: undefined };
+    return { ...output, value: undefined, ...(isKept(key) && { isUnreadable: true }) };
   });
   return issues.length === 0 ? result : { ...result, outputs, issues: [...result.issues, ...issues] };
 }

@@ -238,6 +238,46 @@ test("HostEndpoint: addresses by family, all ports, DSCP", () => {
   );
 });
 
+test("HostEndpoint: what is wrong with its profiles, ports and addresses is left out and named", () => {
+  const result = run(processor("HostEndpoint"), "HostEndpoint", "eth", {
+    spec: {
+      node: "n",
+      interfaceName: "eth0",
+      expectedIPs: "10.0.0.1",
+      profiles: ["p", "a/b", 5],
+      ports: [
+        { name: "a b", protocol: "TCP", port: 22 },
+        { name: "six", protocol: 6, port: 22 },
+        { name: "icmp", protocol: "ICMP", port: 22 },
+        { name: "range", protocol: "TCP", port: "1:2" },
+        { name: "SSH_x", protocol: "sctp", port: "22" },
+      ],
+    },
+  });
+  assert.deepEqual(kvs(result), {
+    "/calico/v1/host/n/endpoint/eth": {
+      name: "eth0",
+      expected_ipv4_addrs: [],
+      expected_ipv6_addrs: [],
+      labels: {},
+      profile_ids: ["p"],
+      ports: [{ name: "SSH_x", protocol: "sctp", port: 22 }],
+    },
+  });
+  assert.deepEqual(
+    result.issues.map(({ severity, field }) => `${severity} ${field}`),
+    [
+      "warning spec.expectedIPs",
+      "warning spec.ports[0]",
+      "warning spec.ports[1]",
+      "warning spec.ports[2]",
+      "warning spec.ports[3]",
+      "warning spec.profiles[1]",
+      "warning spec.profiles[2]",
+    ],
+  );
+});
+
 const NODE_SPEC = {
   bgp: { ipv4IPIPTunnelAddr: "10.0.0.1", ipv4Address: "1.2.3.4/24" },
   ipv4VXLANTunnelAddr: "10.0.0.2",
@@ -274,6 +314,19 @@ test("Node: an unusable tunnel address or key is left out, and with it the node,
     result.issues.slice(0, 2).map((issue) => issue.field),
     ["spec.ipv4VXLANTunnelAddr", "status.wireguardPublicKey"],
   );
+});
+
+test("Node: an address of the other family is left out, and what is beside it stays", () => {
+  const spec = {
+    bgp: { ipv4IPIPTunnelAddr: "fd00::1" },
+    ipv4VXLANTunnelAddr: "fd00::2",
+    ipv6VXLANTunnelAddr: "10.0.0.2",
+    wireguard: { interfaceIPv4Address: "fd00::3", interfaceIPv6Address: "fd00::4" },
+  };
+  const out = convert("Node", "n", { spec, status: { wireguardPublicKey: PUBLIC_KEY } });
+  assert.deepEqual(out["/calico/v1/host/n/wireguard"], { publicKey: PUBLIC_KEY, interfaceIPv6Addr: "fd00::4" });
+  for (const name of ["IpInIpTunnelAddr", "IPv4VXLANTunnelAddr", "IPv6VXLANTunnelAddr"])
+    assert.equal(out[`/calico/v1/host/n/config/${name}`], undefined, name);
 });
 
 test("Node: a delete takes all of it away", () => {

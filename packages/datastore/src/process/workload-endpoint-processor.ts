@@ -14,7 +14,7 @@ import {
 } from "@bulrush/model";
 import { parseWorkloadName } from "../kubernetes/workload-name.ts";
 import { errorAt } from "./issue.ts";
-import { isNumericPort, readPort, readProtocol } from "./policy/port.ts";
+import { readPort, readProtocol } from "./policy/port.ts";
 import { type Processed, processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "./processor.ts";
 import { SharedParts } from "./shared-parts.ts";
 import { sortedMap } from "./sorted-map.ts";
@@ -52,7 +52,8 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 function convert(resource: Resource, parts: SharedParts): WorkloadEndpoint | string | undefined {
   const spec = (isObject(resource.spec) ? resource.spec : {}) as unknown as WorkloadEndpointSpec;
   const networks = masked(spec.ipNetworks);
-  if (networks === undefined) return "spec.ipNetworks";
+  // More than its own address would lay claim to those of others.
+  if (networks === undefined || !networks.every(isOneAddress)) return "spec.ipNetworks";
   if (networks.length === 0) return undefined;
   const spoofed = masked(spec.allowSpoofedSourcePrefixes);
   if (spoofed === undefined) return "spec.allowSpoofedSourcePrefixes";
@@ -97,6 +98,10 @@ function masked(nets: readonly string[] | undefined | null): string[] | undefine
   return out;
 }
 
+function isOneAddress(net: string): boolean {
+  return net.endsWith(net.includes(":") ? "/128" : "/32");
+}
+
 /** False for an address that cannot be read. */
 function addNats(out: Writable<WorkloadEndpoint>, nats: WorkloadEndpointSpec["ipNATs"]): boolean {
   for (const { internalIP, externalIP } of nats ?? []) {
@@ -121,8 +126,8 @@ function addPorts(out: Writable<WorkloadEndpoint>, ports: WorkloadEndpointSpec["
   for (const { name, protocol, port } of ports ?? []) {
     if (!name) continue;
     const [readP, number] = [readProtocol(protocol), readPort(port)];
-    if (readP === undefined || number === undefined || !isNumericPort(number)) return false;
-    named.push({ name, protocol: readP, port: Number(number) });
+    if (readP === undefined || typeof number !== "number") return false;
+    named.push({ name, protocol: readP, port: number });
   }
   if (named.length > 0) out.ports = parts.plain(named);
   return true;

@@ -15,6 +15,8 @@ export interface NodeAddressSpec {
 
 export interface NodeSpec {
   readonly bgp?: NodeBgpSpec;
+  /** The host's own interfaces, as its agent has found them. */
+  readonly interfaces?: readonly { readonly name: string; readonly addresses?: readonly string[] }[];
   readonly orchRefs?: readonly { readonly nodeName?: string; readonly orchestrator: string }[];
   readonly ipv4VXLANTunnelAddr?: string;
   readonly vxlanTunnelMACAddr?: string;

@@ -2,7 +2,7 @@ import type { Family } from "@bulrush/ip";
 import { isObject } from "../v3/json-object.ts";
 import { isAbsent } from "./field.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
-import { interfaceProblem, nameProblem, portNameProblem } from "./name.ts";
+import { interfaceProblem, nameProblem } from "./name.ts";
 import { addressProblem, netProblem } from "./net.ts";
 
 const MAC = /^[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}$/;
@@ -48,9 +48,10 @@ export function checkLabels(issues: IssueList, path: string, labels: unknown): v
       issues.add(`${path}[${String(key)}]`, expectedBut("a string", value));
 }
 
+/** A rule can name only ports with a name as Kubernetes has them; an endpoint may have others, which nobody can name. */
 function portProblem(value: unknown): string | undefined {
   if (!isObject(value)) return expectedBut("a port", value);
-  const problem = portNameProblem(value["name"]);
+  const problem = nameProblem(value["name"]);
   if (problem !== undefined) return problem;
   if (!PORT_PROTOCOLS.has(value["protocol"])) return expectedBut("protocol tcp, udp or sctp", value["protocol"]);
   const { port } = value;

@@ -46,6 +46,7 @@ describe("validateV1() accepts", () => {
   const rows: readonly (readonly [key: Key, value: unknown])[] = [
     [WEP, GOOD_WEP],
     [WEP, { ...GOOD_WEP, mac: null, ports: [], ipv4_nets: [] }],
+    [WEP, { ...GOOD_WEP, ports: [{ name: "My_Port.1", protocol: "sctp", port: 80 }] }],
     [WEP, { name: "eth0" }],
     [WEP, { ...GOOD_WEP, allow_spoofed_source_ips: ["8.8.8.8/32"] }],
     [HEP, { name: "*", expected_ipv4_addrs: ["1.2.3.4"], labels: {}, profile_ids: ["p"] }],
@@ -104,6 +105,7 @@ describe("validateV1() refuses and names the field", () => {
     [WEP, { ...GOOD_WEP, profile_ids: [""] }, "profile_ids[0]"],
     [WEP, { ...GOOD_WEP, ports: [{ name: "http", protocol: 6, port: 80 }] }, "ports[0]"],
     [WEP, { ...GOOD_WEP, ports: [{ protocol: "tcp", port: 80 }] }, "ports[0]"],
+    [WEP, { ...GOOD_WEP, ports: [{ name: "a b", protocol: "tcp", port: 80 }] }, "ports[0]"],
     [WEP, { ...GOOD_WEP, ports: [{ name: "http", protocol: "tcp", port: 0 }] }, "ports[0]"],
     [WEP, { ...GOOD_WEP, ports: [{ name: "http", protocol: "icmp", port: 80 }] }, "ports[0]"],
     [WEP, { ...GOOD_WEP, allow_spoofed_source_ips: ["x"] }, "allow_spoofed_source_ips[0]"],

@@ -1,11 +1,14 @@
 import { FELIX_FIELDS, isObject, type Key, type ResourceKind, type Value } from "@bulrush/model";
 import type { ItemIssue } from "../../driver/item-issue.ts";
 import { errorAt } from "../issue.ts";
-import { processed, type ProcessedKV, type ProcessorInput, type UpdateProcessor } from "../processor.ts";
+import { isUnreadable, processed, type ProcessedKV, type ProcessorInput, type UpdateProcessor } from "../processor.ts";
+import { Remembered } from "../remembered.ts";
 import { capitalise, parameterName } from "./field-name.ts";
 import { fieldText } from "./field-value.ts";
 
 const ANNOTATION_PREFIX = "config.projectcalico.org/";
+/** Of how many resources the keys are remembered: one a host, and `default`. */
+const MAX_REMEMBERED = 20_000;
 const PARAMETER_NAME = /^[A-Za-z0-9_.-]+$/;
 
 interface ConfigKind {
@@ -51,6 +54,8 @@ export function clusterInformationProcessor(): UpdateProcessor {
  */
 function configProcessor(kind: ConfigKind): UpdateProcessor {
   const sent = new Map<string, ReadonlyMap<string, Key>>();
+  // Outlasts a resync: of what cannot be read at all then, nothing else says which keys it had.
+  const last = new Remembered<ReadonlyMap<string, Key>>(MAX_REMEMBERED);
   return {
     onSyncerStarting: () => sent.clear(),
     process(input) {
@@ -60,17 +65,25 @@ function configProcessor(kind: ConfigKind): UpdateProcessor {
       if (item.name !== "default" && host === undefined) {
         if (kind.rest === undefined) return processed([], issues);
         const key: Key = { type: "Resource", kind: kind.rest, namespace: "", name: item.name };
-        return processed([{ key, value }], issues);
+        return processed([{ key, value, isUnreadable: value === undefined && isUnreadable(issues) }], issues);
       }
       const found: ItemIssue[] = [...issues];
       const outputs = new Map<string, ProcessedKV>();
-      const isUnreadable = value?.spec !== undefined && !isObject(value.spec);
-      if (isUnreadable) found.push(errorAt("spec", "Expected an object"));
-      for (const [name, key] of sent.get(item.name) ?? []) outputs.set(name, { key, value: undefined, isUnreadable });
+      const spec = value?.spec ?? undefined;
+      if (spec !== undefined && !isObject(spec)) found.push(errorAt("spec", "Expected an object"));
+      const isWhole = value === undefined ? isUnreadable(issues) : spec !== undefined && !isObject(spec);
+      const before = sent.get(item.name) ?? (isWhole ? last.get(item.name) : undefined) ?? [];
+      for (const [name, key] of before) outputs.set(name, { key, value: undefined, isUnreadable: isWhole });
       for (const [name, output] of fieldsOf(kind, input, host, found)) outputs.set(name, output);
       const alive = [...outputs].filter(([, output]) => output.value !== undefined || output.isUnreadable === true);
-      sent.set(item.name, new Map(alive.map(([name, output]) => [name, output.key])));
-      if (value === undefined) sent.delete(item.name);
+      const keys = new Map(alive.map(([name, output]) => [name, output.key]));
+      if (keys.size > 0) {
+        sent.set(item.name, keys);
+        last.set(item.name, keys);
+      } else {
+        sent.delete(item.name);
+        if (!isWhole) last.delete(item.name);
+      }
       return processed([...outputs.values()], found);
     },
   };
