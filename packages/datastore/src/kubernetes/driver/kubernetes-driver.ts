@@ -124,8 +124,9 @@ export class KubernetesDriver implements DatastoreDriver {
       for (const [i, selection] of selections.entries()) {
         const part = parts[i] ?? "";
         const seconds = this.#watchLength.secondsOf(pathOf(selection.source));
+        const { needs } = selection.source;
         const options = { signal, idleMs: this.#watchIdleMs, seconds };
-        const lines = await openWatch(this.#client, { selection, revision: part, ...options });
+        const lines = await openWatch(this.#client, { selection, revision: part, needs, ...options });
         halves.push({ selection, lines, revision: part });
       }
       pacer.succeeded();

@@ -6,7 +6,7 @@ import { listSource, opOf, type RawPage, type SourceListRequest } from "./list-s
 import { pathOf, type Selection } from "./source.ts";
 import { NoListStream, streamSource } from "./stream-source.ts";
 
-export interface ListReadRequest extends Omit<SourceListRequest, "isPaged"> {
+export interface ListReadRequest extends Omit<SourceListRequest, "isPaged" | "needs"> {
   readonly selection: Selection;
 }
 
@@ -65,12 +65,13 @@ export class ListReader {
     }
   }
 
-  async *#stream(request: Omit<SourceListRequest, "isPaged">, path: string): AsyncGenerator<RawPage, void, undefined> {
+  async *#stream(request: ListReadRequest, path: string): AsyncGenerator<RawPage, void, undefined> {
     const { client, logger } = this.#options;
+    const { needs } = request.selection.source;
     let pages = 0;
     if (await this.#canStream(path, request.signal)) {
       try {
-        for await (const page of streamSource(client, request)) {
+        for await (const page of streamSource(client, { ...request, needs })) {
           pages++;
           yield page;
         }
@@ -84,7 +85,7 @@ export class ListReader {
         if (pages > 0) throw new DatastoreError(error.message, { code: "DATASTORE_FAILED", op, cause: error });
       }
     }
-    yield* listSource(client, { ...request, isPaged: !this.#unpaged.has(path) });
+    yield* listSource(client, { ...request, needs, isPaged: !this.#unpaged.has(path) });
   }
 
   async #canStream(path: string, signal: AbortSignal): Promise<boolean> {

@@ -1,8 +1,11 @@
 import { isObject, type JsonObject } from "@bulrush/model";
 import { DatastoreError } from "../../errors.ts";
+import { JsonFilter } from "../../json/json-filter.ts";
+import { ALL, type Shape } from "../../json/shape.ts";
 import { bodyChunks } from "../client/body.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { ListScanner } from "./list-scanner.ts";
+import { listOf } from "./needed-fields.ts";
 import { type ListPlace, pathOf } from "./source.ts";
 
 /** Objects a request asks for; a server that has the whole list in memory may send all of it. */
@@ -21,6 +24,8 @@ export interface SourceListRequest {
   readonly signal: AbortSignal;
   /** False: the whole list in one answer. */
   readonly isPaged: boolean;
+  /** The parts of each object that the caller reads. Default all of it. */
+  readonly needs?: Shape;
 }
 
 /** What is asked of a selection, for messages: "List pods". */
@@ -42,7 +47,7 @@ export async function* listSource(
   client: KubeClient,
   request: SourceListRequest,
 ): AsyncGenerator<RawPage, void, undefined> {
-  const { selection, revision, signal, isPaged } = request;
+  const { selection, revision, signal, isPaged, needs = ALL } = request;
   const { source } = selection;
   const op = opOf("List", selection);
   let next = "";
@@ -59,9 +64,10 @@ export async function* listSource(
       isUnlimited: next !== "",
       signal,
     });
+    const filter = new JsonFilter({ shape: listOf(needs), isLines: false });
     const scanner = new ListScanner(op);
     for await (const chunk of bodyChunks(client, { answer, op, signal })) {
-      for (const objects of scanner.push(chunk)) yield { objects, revision: "" };
+      for (const objects of scanner.push(filter.push(chunk))) yield { objects, revision: "" };
     }
     const metadata = metadataOf(scanner.finish(), op);
     next = typeof metadata["continue"] === "string" ? metadata["continue"] : "";

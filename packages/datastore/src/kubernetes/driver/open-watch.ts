@@ -1,4 +1,6 @@
+import type { Shape } from "../../json/shape.ts";
 import type { KubeClient } from "../client/kube-client.ts";
+import { eventOf } from "./needed-fields.ts";
 import { narrowing, opOf } from "./list-source.ts";
 import { pathOf, type ListPlace } from "./source.ts";
 import { WatchLines } from "./watch-lines.ts";
@@ -10,13 +12,15 @@ export interface OpenWatchRequest {
   readonly idleMs: number;
   /** After which the server ends it. */
   readonly seconds: number;
+  /** The parts of each object that the caller reads. */
+  readonly needs: Shape;
   /** The whole list comes first, as events, and a bookmark at its end. */
   readonly withInitialEvents?: boolean;
 }
 
 /** Sends a watch. Resolves when the server has begun to answer: from then on nothing after `revision` is missed. */
 export async function openWatch(client: KubeClient, request: OpenWatchRequest): Promise<WatchLines> {
-  const { selection, revision, signal, idleMs, seconds, withInitialEvents = false } = request;
+  const { selection, revision, signal, idleMs, seconds, needs, withInitialEvents = false } = request;
   const op = opOf(withInitialEvents ? "List" : "Watch", selection);
   const answer = await client.open({
     op,
@@ -31,5 +35,5 @@ export async function openWatch(client: KubeClient, request: OpenWatchRequest): 
     },
     signal,
   });
-  return new WatchLines({ answer, op, clock: client.clock, idleMs, signal });
+  return new WatchLines({ answer, op, clock: client.clock, idleMs, signal, shape: eventOf(needs) });
 }

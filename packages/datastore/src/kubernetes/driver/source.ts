@@ -1,10 +1,12 @@
 import { CALICO_V3, KINDS, type Resource } from "@bulrush/model";
 import { type ConversionOptions, type ConvertedItem, toItem } from "../../manifest/to-item.ts";
+import type { Shape } from "../../json/shape.ts";
 import type { DatastoreKind } from "../../driver/kind.ts";
 import type { CalicoGroupVersion } from "../kubernetes-config.ts";
 import { convertMigration } from "../live-migration.ts";
 import { parseProfileName } from "../profile.ts";
 import { parseWorkloadName } from "../workload-name.ts";
+import { neededFields } from "./needed-fields.ts";
 
 /** One list of the API server that a kind is made from. */
 export interface Source {
@@ -16,6 +18,8 @@ export interface Source {
   readonly namespaced: boolean;
   /** One of Calico's CRDs: it may be installed later. */
   readonly isCalico: boolean;
+  /** What `convert` reads of an object; it is not shown the rest. */
+  readonly needs: Shape;
   /** Undefined for an object that has no place in the list. Never throws. */
   readonly convert: (resource: Resource, options: ConversionOptions) => ConvertedItem | undefined;
 }
@@ -55,6 +59,7 @@ const LIVE_MIGRATION: Source = {
   plural: "virtualmachineinstancemigrations",
   namespaced: true,
   isCalico: false,
+  needs: neededFields({ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstanceMigration" }),
   convert: (resource) => ({
     kind: "LiveMigration",
     namespace: resource.metadata.namespace ?? "",
@@ -72,7 +77,8 @@ const LIVE_MIGRATION: Source = {
 function nativeSource([apiVersion, kind]: Native): Source {
   const facts = KINDS.find((entry) => entry.apiVersion === apiVersion && entry.kind === kind);
   const { plural = "", namespaced = false } = facts ?? {};
-  return { apiVersion, kind, plural, namespaced, isCalico: false, convert: toItem };
+  const needs = neededFields({ apiVersion, kind });
+  return { apiVersion, kind, plural, namespaced, isCalico: false, needs, convert: toItem };
 }
 
 /** The one kind that the two groups name differently. */
@@ -84,7 +90,8 @@ function calicoSource(kind: DatastoreKind, group: CalicoGroupVersion): Source {
   const stored = calicoKind(kind, group);
   const facts = KINDS.find((entry) => entry.apiVersion === CALICO_V3 && entry.kind === stored);
   const { plural = "", namespaced = false } = facts ?? {};
-  return { apiVersion: group, kind: stored, plural, namespaced, isCalico: true, convert: toItem };
+  const needs = neededFields({ apiVersion: group, kind: stored });
+  return { apiVersion: group, kind: stored, plural, namespaced, isCalico: true, needs, convert: toItem };
 }
 
 /** True for a kind that is kept in Calico's CRDs, so that its group must be known. */

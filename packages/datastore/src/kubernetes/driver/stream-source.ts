@@ -1,4 +1,5 @@
 import { DatastoreError } from "../../errors.ts";
+import { ALL } from "../../json/shape.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { opOf, type RawPage, type SourceListRequest } from "./list-source.ts";
 import { openWatch } from "./open-watch.ts";
@@ -32,11 +33,11 @@ export class NoListStream extends Error {
  */
 export async function* streamSource(
   client: KubeClient,
-  { selection, revision, signal }: Omit<SourceListRequest, "isPaged">,
+  { selection, revision, signal, needs = ALL }: Omit<SourceListRequest, "isPaged">,
 ): AsyncGenerator<RawPage, void, undefined> {
   const op = opOf("List", selection);
   const options = { idleMs: IDLE_MS, seconds: MAX_SECONDS, withInitialEvents: true };
-  const opened = openWatch(client, { selection, revision, signal, ...options });
+  const opened = openWatch(client, { selection, revision, signal, needs, ...options });
   const lines = await opened.catch((error: unknown) => {
     const isRefused = error instanceof DatastoreError && error.code === "DATASTORE_INVALID";
     throw isRefused ? new NoListStream(error.message, true, error) : error;

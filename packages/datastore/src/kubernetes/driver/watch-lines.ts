@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "@bulrush/base";
 import { DatastoreError } from "../../errors.ts";
+import { JsonFilter } from "../../json/json-filter.ts";
+import type { Shape } from "../../json/shape.ts";
 import { IdleTimer } from "../client/idle-timer.ts";
 
 /** Read ahead of the reader; then the connection is left to fill up. */
@@ -16,13 +18,15 @@ export interface WatchLinesOptions {
   /** Silence after which the stream is given up. */
   readonly idleMs: number;
   readonly signal: AbortSignal;
+  /** What is of use of each line. */
+  readonly shape: Shape;
 }
 
 /** Why a stream of lines is over: the server ended it, the connection did, nothing came for too long, or an error. */
 export type WatchEnd = "ended" | "cut" | "idle" | DatastoreError;
 
 /**
- * The body of a watch as pieces of whole lines. A connection may be half open, so that neither side ever hears of its
+ * The body of a watch as pieces of whole lines, of which only what is of use is left. A connection may be half open, so that neither side ever hears of its
  * end: what has been silent for `idleMs` is over.
  *
  * Invariant: `#ready` is whole lines, in order; `#partial` the beginning of the next one. `#readyBytes` is the length of
@@ -33,6 +37,7 @@ export class WatchLines {
   readonly #op: string;
   readonly #signal: AbortSignal;
   readonly #idle: IdleTimer;
+  readonly #filter: JsonFilter;
   #ready: Buffer[] = [];
   #readyBytes = 0;
   #partial: Buffer[] = [];
@@ -41,10 +46,11 @@ export class WatchLines {
   /** Called when there is something to take, and at the end. */
   onChange: (() => void) | undefined;
 
-  constructor({ answer, op, clock, idleMs, signal }: WatchLinesOptions) {
+  constructor({ answer, op, clock, idleMs, signal, shape }: WatchLinesOptions) {
     this.#answer = answer;
     this.#op = op;
     this.#signal = signal;
+    this.#filter = new JsonFilter({ shape, isLines: true });
     this.#idle = new IdleTimer(clock, idleMs, () => {
       if (answer.isPaused()) this.#idle.restart();
       else this.#finish("idle");
@@ -96,8 +102,9 @@ export class WatchLines {
     this.#finish("cut");
   };
 
-  #take(chunk: Buffer): void {
+  #take(piece: Buffer): void {
     this.#idle.touch();
+    const chunk = this.#filter.push(piece);
     const cut = chunk.lastIndexOf(NEWLINE) + 1;
     if (cut > 0) {
       const lines =
