@@ -159,6 +159,7 @@ class WiredTypha implements Typha {
       staleAfterMs: config.StaleAfterSecs * 1000,
       datastoreProblem: () => this.#startProblem ?? this.#datastoreProblem,
       serverProblem: () => this.#serverProblem(),
+      serverNotice: () => this.#certificateNotice(),
       streams: () => this.#server.sessions().length,
       onReport: () => this.#pipelineMetrics.collect(this.#pipelines.map(({ cache }) => cache)),
     });
@@ -179,6 +180,7 @@ class WiredTypha implements Typha {
       metrics: this.#serverMetrics,
       onAccepted: (transport, deadlineMs) => server.accept(transport, deadlineMs),
       onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
+      onTlsReloaded: (material) => this.#admin?.useCertificates(material),
       load: (reserve) => JSON.stringify(this.#balance?.balancer.load(reserve) ?? null),
     });
     this.#balance?.balancer.start();
@@ -312,6 +314,11 @@ class WiredTypha implements Typha {
   #serverProblem(): string | undefined {
     if (this.#stopping.signal.aborted) return "draining: clients are sent elsewhere";
     return this.#listener === undefined ? "not started" : this.#listener.problem();
+  }
+
+  #certificateNotice(): string | undefined {
+    const problem = this.#listener?.certificateProblem();
+    return problem === undefined ? undefined : `new certificates are not used: ${problem}`;
   }
 
   #statusView(): StatusView {

@@ -12,6 +12,8 @@ export interface TyphaHealthOptions {
   readonly datastoreProblem: () => string | undefined;
   /** Why nobody can connect, in words; undefined when all is well. */
   readonly serverProblem: () => string | undefined;
+  /** What an operator should see to while all is well; undefined: nothing. */
+  readonly serverNotice: () => string | undefined;
   /** How many clients are served. */
   readonly streams: () => number;
   /** Called with each report. */
@@ -42,12 +44,13 @@ export class TyphaHealth {
 
   /** Reports now, and every second from now on. */
   report(): void {
-    const { clock, serverProblem, streams, onReport } = this.#options;
+    const { clock, serverProblem, serverNotice, streams, onReport } = this.#options;
     this.#cancelTimer();
     this.#statuses = this.#readStatuses();
     for (const [pipeline, reporter] of this.#caches) reporter.report({ live: true, ...this.#readiness(pipeline) });
     const problem = serverProblem();
-    this.#server.report({ live: true, ready: problem === undefined, detail: problem ?? `${streams()} streams` });
+    const detail = problem ?? [`${streams()} streams`, ...[serverNotice() ?? []].flat()].join("; ");
+    this.#server.report({ live: true, ready: problem === undefined, detail });
     onReport();
     this.#cancelTimer = clock.after(REPORT_MS, () => this.report());
   }

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { type AddressInfo, isIPv4 } from "node:net";
+import { Server as SecureServer } from "node:tls";
 import fastify, { type FastifyInstance } from "fastify";
 import { messageOf } from "@bulrush/base";
 import { TyphaError } from "../errors.ts";
-import type { SyncTlsSettings } from "../server/tls-material.ts";
+import type { SyncTlsSettings, TlsFiles } from "../server/tls-material.ts";
 import type { CachesView, ClientsView, StatusView } from "./views.ts";
 
 export interface AdminApiOptions {
@@ -19,6 +20,8 @@ export interface AdminApiOptions {
 
 export interface AdminApi {
   readonly address: AddressInfo;
+  /** Serves new connections with these certificates. Nothing on loopback. */
+  useCertificates(material: TlsFiles): void;
   close(): Promise<void>;
 }
 
@@ -63,20 +66,26 @@ export async function serveAdminApi(options: AdminApiOptions): Promise<AdminApi>
       cause,
     });
   }
-  return { address: app.server.address() as AddressInfo, close: () => app.close() };
+  return {
+    address: app.server.address() as AddressInfo,
+    useCertificates({ key, cert, ca }) {
+      if (app.server instanceof SecureServer) app.server.setSecureContext({ ...SECURE, key, cert, ca });
+    },
+    close: () => app.close(),
+  };
 }
 
 /** Requests have no body and few headers; a slow one is cut. */
 const LIMITS = { bodyLimit: 1024, requestTimeout: 10_000, forceCloseConnections: true } as const;
+
+const SECURE = { requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.2" } as const;
 
 function secureFastify(tls: SyncTlsSettings): FastifyInstance {
   const https = {
     key: readFileSync(tls.keyFile),
     cert: readFileSync(tls.certFile),
     ca: readFileSync(tls.caFile),
-    requestCert: true,
-    rejectUnauthorized: true,
-    minVersion: "TLSv1.2" as const,
+    ...SECURE,
   };
   return fastify({ ...LIMITS, https }) as unknown as FastifyInstance;
 }

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
-import { connect as tlsConnect } from "node:tls";
-import { systemClock } from "@bulrush/base";
+import { connect as tlsConnect, type TLSSocket } from "node:tls";
+import { type Clock, ManualClock, systemClock } from "@bulrush/base";
 import { encodeMessage, frameMessage, type IdentityRule, SYNC_SUBPROTOCOL } from "@bulrush/proto";
 import { createMetrics, type MemoryLogger, memoryLogger, type Metrics } from "@bulrush/service";
 import { SnapshotCache } from "../cache/snapshot-cache.ts";
@@ -33,8 +36,12 @@ after(() => {
   }
 });
 
-async function serve(rule: IdentityRule | undefined, settings: Partial<SyncServerSettings> = {}): Promise<Served> {
-  const clock = systemClock();
+async function serve(
+  rule: IdentityRule | undefined,
+  settings: Partial<SyncServerSettings> = {},
+  clock: Clock = systemClock(),
+  file: (name: string) => string = certificateFile,
+): Promise<Served> {
   const logger = memoryLogger();
   const registry = createMetrics();
   const metrics = createServerMetrics(registry);
@@ -62,9 +69,9 @@ async function serve(rule: IdentityRule | undefined, settings: Partial<SyncServe
       rule === undefined
         ? undefined
         : {
-            keyFile: certificateFile("server.key"),
-            certFile: certificateFile("server.crt"),
-            caFile: certificateFile("ca.crt"),
+            keyFile: file("server.key"),
+            certFile: file("server.crt"),
+            caFile: file("ca.crt"),
             clientRule: rule,
           },
     handshakeTimeoutMs: all.handshakeTimeoutMs,
@@ -307,3 +314,82 @@ async function readAll(socket: Socket): Promise<string> {
   for await (const chunk of socket) text += String(chunk);
   return text;
 }
+
+/** The common name of the certificate that a new connection is shown. */
+async function shownName(port: number): Promise<string> {
+  const socket: TLSSocket = tlsConnect({ port, host: "127.0.0.1", ...clientTls("client-cn") });
+  await once(socket, "secureConnect");
+  const name = String(socket.getPeerCertificate().subject.CN);
+  socket.destroy();
+  return name;
+}
+
+/** For clients that do not answer while hours pass. */
+const NO_PINGS: Partial<SyncServerSettings> = { pingIntervalMs: 1e9 };
+
+test("SyncListener takes new certificates for new connections, and keeps the old ones where the new are bad", async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "typha-tls-"));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const file = (name: string): string => join(directory, name);
+  for (const name of ["server.key", "server.crt", "ca.crt"]) copyFileSync(certificateFile(name), file(name));
+  const clock = new ManualClock(Date.now());
+  const { port, cache, logger, listener, metrics } = await serve({ commonName: "typha-client" }, NO_PINGS, clock, file);
+  const look = async (done: () => boolean): Promise<void> => {
+    await clock.advance(10_000);
+    while (!done()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const said = (text: string) => (): boolean => logger.records.some(({ message }) => message.startsWith(text));
+  const old = dial(port, clientTls("client-cn"), testHello("old"));
+  await old.next("status");
+  const before = await shownName(port);
+
+  copyFileSync(certificateFile("client-both.key"), file("server.key"));
+  copyFileSync(certificateFile("client-both.crt"), file("server.crt"));
+  await look(said("New certificates are served"));
+  assert.notEqual(await shownName(port), before);
+  cache.publish({ updates: [settingUpdate("x=1@1")], nowMs: 1 });
+  await old.next("delta");
+
+  // A key without its certificate: half a change at the first look, a mistake at the second.
+  const served = await shownName(port);
+  copyFileSync(certificateFile("client-cn.key"), file("server.key"));
+  let reads = 0;
+  await look(() => reads++ > 500);
+  await look(said("New certificates are not fit"));
+  assert.match(
+    listener.certificateProblem() ?? "",
+    /key in .*server\.key is not that of the certificate in .*server\.crt/,
+  );
+  assert.equal(await shownName(port), served);
+
+  copyFileSync(certificateFile("client-expired.key"), file("server.key"));
+  copyFileSync(certificateFile("client-expired.crt"), file("server.crt"));
+  reads = 0;
+  while (!/expired at/.test(listener.certificateProblem() ?? "")) await look(() => reads++ > 5);
+  assert.equal(await shownName(port), served);
+
+  // Nothing that can be parsed, in the CA's file; then all is good again.
+  copyFileSync(certificateFile("server.key"), file("server.key"));
+  copyFileSync(certificateFile("server.crt"), file("server.crt"));
+  writeFileSync(file("ca.crt"), "nothing");
+  while (!/ca\.crt holds nothing/.test(listener.certificateProblem() ?? "")) await look(() => reads++ > 5);
+  copyFileSync(certificateFile("ca.crt"), file("ca.crt"));
+  while (listener.certificateProblem() !== undefined) await look(() => reads++ > 5);
+  assert.equal(await shownName(port), before);
+  const text = await metrics.text();
+  assert.match(text, /bulrush_typha_certificate_reloads\{result="reloaded"\} 2/);
+  assert.match(text, /bulrush_typha_certificate_reloads\{result="refused"\} 3/);
+  cache.publish({ updates: [settingUpdate("x=2@2")], nowMs: 1 });
+  await old.when((message) => message.type === "delta" && message.sequence === 2);
+});
+
+test("SyncListener lets streams and newcomers through while many peers stall in their handshakes", async () => {
+  const { port, metrics } = await serve({ commonName: "typha-client" });
+  const stalled: Socket[] = [];
+  for (let i = 0; i < 200; i++) stalled.push(connect(port, "127.0.0.1"));
+  await Promise.all(stalled.map((socket) => once(socket, "connect")));
+  const client = dial(port, clientTls("client-cn"), testHello("a"));
+  await client.next("status");
+  assert.match(await metrics.text(), /typha_connections_active 201/);
+  for (const socket of stalled) socket.destroy();
+});

@@ -1,12 +1,14 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from "node:tls";
 import { Backoff, type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { Logger } from "@bulrush/service";
 import { clientCertificateProblem } from "./client-identity.ts";
+import { type GatePass, HandshakeGate } from "./handshake-gate.ts";
 import type { LimitedLog } from "./limited-log.ts";
 import { peerName } from "./peer-name.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 import { readTlsMaterial, type SyncTlsSettings, type TlsMaterial, tlsServerOptions } from "./tls-material.ts";
+import { TlsReloader } from "./tls-reloader.ts";
 import type { Transport } from "./transport.ts";
 import { receiveUpgrade } from "./upgrade.ts";
 import { createWebsocketUpgrader, type WebsocketUpgrader } from "./websocket-transport.ts";
@@ -29,12 +31,16 @@ export interface ListenerOptions {
   readonly onAccepted: (transport: Transport, deadlineMs: number) => void;
   /** A peer that may not, and can be told why. */
   readonly onRefused: (transport: Transport, reason: string) => void;
+  /** Certificates were read anew, and are what new connections are served with. */
+  readonly onTlsReloaded?: (material: TlsMaterial) => void;
   /** What to tell another server of this one's load, as JSON. `reserve`: it is about to send a client. */
   readonly load?: (reserve: boolean) => string;
 }
 
 /** A connection between accept and upgrade. */
 interface Handshake {
+  readonly socket: Socket;
+  readonly pass: GatePass;
   readonly deadlineMs: number;
   readonly cancelTimeout: CancelTimer;
 }
@@ -45,7 +51,7 @@ interface Handshake {
  * ```
  *  starting --listen--> listening --accept or listen error--> waiting --back-off--> starting
  *
- *  accept -> [TLS] -> certificate looked at -> HTTP head -> websocket --good--> onAccepted
+ *  accept -> gate -> [TLS] -> certificate looked at -> HTTP head -> websocket --good--> onAccepted
  *     |  within handshakeTimeoutMs, else cut                       \---bad certificate--> onRefused
  * ```
  * An error of the listening socket (no file descriptors, no memory) closes it for a moment and opens it anew: streams
@@ -59,16 +65,19 @@ export class SyncListener {
   readonly #options: ListenerOptions;
   readonly #upgrader: WebsocketUpgrader = createWebsocketUpgrader();
   readonly #backoff: Backoff;
+  readonly #gate: HandshakeGate;
   readonly #handshakes = new Map<string, Handshake>();
   readonly #resolveListening: (address: AddressInfo) => void;
   #server: Server | undefined = undefined;
   #material: TlsMaterial | undefined = undefined;
+  #reloader: TlsReloader | undefined = undefined;
   #problem: string | undefined = "Not listening yet";
   #closed = false;
   #cancelRetry: CancelTimer = () => {};
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+    this.#gate = new HandshakeGate(options.clock);
     this.#backoff = new Backoff({ initialMs: 100, maxMs: 5000 }, options.random);
     const { promise, resolve } = Promise.withResolvers<AddressInfo>();
     this.listening = promise;
@@ -86,10 +95,16 @@ export class SyncListener {
     return this.#material?.expiresAtMs;
   }
 
+  /** Why the certificate files that are there are not the ones that are served; undefined: they are. */
+  certificateProblem(): string | undefined {
+    return this.#reloader?.problem();
+  }
+
   /** Takes nobody new. Open connections stay. */
   close(): void {
     this.#closed = true;
     this.#cancelRetry();
+    this.#reloader?.close();
     this.#problem = "Closed";
     this.#server?.close();
     this.#server = undefined;
@@ -97,13 +112,14 @@ export class SyncListener {
 
   #start(): void {
     const { host, port } = this.#options;
+    let server: Server;
     try {
-      this.#server = this.#createServer();
+      server = this.#createServer();
     } catch (error) {
       this.#onServerError(error);
       return;
     }
-    const server = this.#server;
+    this.#server = server;
     server.on("error", (error) => {
       if (server === this.#server) this.#onServerError(error);
     });
@@ -116,26 +132,51 @@ export class SyncListener {
     });
   }
 
+  /** The listening socket, and what a connection goes to when it is its turn. */
   #createServer(): Server {
-    const { tls, handshakeTimeoutMs } = this.#options;
-    const tcp = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
-    let server: Server;
-    if (tls === undefined) {
-      server = createServer(tcp, (socket) => this.#onReady(socket, undefined, () => true));
-    } else {
-      this.#material = readTlsMaterial(tls);
-      const secure = createTlsServer({ ...tcp, ...tlsServerOptions(this.#material, handshakeTimeoutMs) });
-      const { fellowRule } = this.#material;
-      secure.on("secureConnection", (socket) => {
-        const isFellow = (): boolean =>
-          fellowRule !== undefined && clientCertificateProblem(socket, fellowRule) === undefined;
-        this.#onReady(socket, clientCertificateProblem(socket, tls.clientRule), isFellow);
-      });
-      secure.on("tlsClientError", (error, socket) => this.#onTlsError(error, socket));
-      server = secure;
-    }
-    server.prependListener("connection", (socket: Socket) => this.#onConnection(socket));
-    return server;
+    const { tls } = this.#options;
+    const secure = tls === undefined ? undefined : this.#createSecure(tls);
+    const begin =
+      secure === undefined
+        ? (socket: Socket) => {
+            socket.resume();
+            this.#onReady(socket, undefined, () => true);
+          }
+        : (socket: Socket) => void secure.emit("connection", socket);
+    // What a peer sends before its turn stays in the kernel.
+    const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000, pauseOnConnect: true };
+    return createServer(options, (socket) => this.#onConnection(socket, begin));
+  }
+
+  /** TLS for sockets that it is given. */
+  #createSecure(tls: SyncTlsSettings): TlsServer {
+    const { handshakeTimeoutMs, clock, logger, metrics, onTlsReloaded } = this.#options;
+    let material = readTlsMaterial(tls);
+    const secure = createTlsServer(tlsServerOptions(material, handshakeTimeoutMs));
+    this.#material = material;
+    this.#reloader?.close();
+    this.#reloader = new TlsReloader({
+      settings: tls,
+      material,
+      clock,
+      logger,
+      onResult: (result) => metrics.certificates(result),
+      onReloaded: (fresh) => {
+        material = fresh;
+        this.#material = fresh;
+        // For new handshakes; open connections keep what they have.
+        secure.setSecureContext(tlsServerOptions(fresh, handshakeTimeoutMs));
+        onTlsReloaded?.(fresh);
+      },
+    });
+    secure.on("secureConnection", (socket) => {
+      const { fellowRule } = material;
+      const isFellow = (): boolean =>
+        fellowRule !== undefined && clientCertificateProblem(socket, fellowRule) === undefined;
+      this.#onReady(socket, clientCertificateProblem(socket, tls.clientRule), isFellow);
+    });
+    secure.on("tlsClientError", (error, socket) => this.#onTlsError(error, socket));
+    return secure;
   }
 
   #onServerError(error: unknown): void {
@@ -149,7 +190,7 @@ export class SyncListener {
     this.#cancelRetry = this.#options.clock.after(retryInMs, () => this.#start());
   }
 
-  #onConnection(socket: Socket): void {
+  #onConnection(socket: Socket, begin: (socket: Socket) => void): void {
     const { metrics, clock, handshakeTimeoutMs } = this.#options;
     const peer = peerName(socket);
     if (socket.remoteAddress === undefined) {
@@ -157,8 +198,24 @@ export class SyncListener {
       return;
     }
     metrics.accepted.inc();
+    // Before its turn an error of the socket has no other listener; the close follows.
+    socket.on("error", () => {});
+    // Its turn may come at once, before all is noted, or late, when the peer is gone.
+    const pass = this.#gate.enter(() =>
+      setImmediate(() => {
+        if (this.#handshakes.get(peer)?.socket === socket) begin(socket);
+      }),
+    );
+    if (pass === undefined) {
+      metrics.rejected("overload");
+      this.#options.log.warn("Too many handshakes at once", { peer, code: "overload", open: this.#gate.total });
+      socket.destroy();
+      return;
+    }
     metrics.active.add(1);
     const handshake: Handshake = {
+      socket,
+      pass,
       deadlineMs: clock.monotonicMs() + handshakeTimeoutMs,
       cancelTimeout: clock.after(handshakeTimeoutMs, () => {
         this.#options.log.warn("Handshake took too long", {
@@ -174,6 +231,7 @@ export class SyncListener {
     socket.once("close", () => {
       metrics.active.add(-1);
       handshake.cancelTimeout();
+      pass.done();
       if (this.#handshakes.get(peer) === handshake) this.#handshakes.delete(peer);
     });
   }
@@ -205,6 +263,7 @@ export class SyncListener {
     receiveUpgrade(socket, this.#upgrader, peer, {
       onUpgraded: (transport) => {
         handshake.cancelTimeout();
+        handshake.pass.done();
         this.#handshakes.delete(peer);
         if (refusal === undefined) onAccepted(transport, handshake.deadlineMs);
         else onRefused(transport, refusal);

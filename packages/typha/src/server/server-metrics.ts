@@ -25,6 +25,8 @@ export interface ServerMetrics {
   /** By code: TLS failures, bad upgrades and every reject. */
   rejected(code: string): void;
   goodbye(code: string): void;
+  /** New certificate files were taken, or are not fit to be. */
+  certificates(result: "reloaded" | "refused"): void;
   readonly duplicates: Gauge;
   readonly bytesSent: Counter;
   stream(type: SyncerType): StreamMetrics;
@@ -103,6 +105,11 @@ export function createServerMetrics(metrics: Metrics): ServerMetrics {
     help: "Streams that the server ended, by reason",
     labels: ["code"] as const,
   });
+  const certificates = metrics.counterFamily({
+    name: "bulrush_typha_certificate_reloads",
+    help: "Changes of the certificate files, by whether the new ones are served",
+    labels: ["result"] as const,
+  });
   return {
     accepted: metrics.counter({ name: "typha_connections_accepted", help: "Connections accepted" }),
     active: metrics.gauge({ name: "typha_connections_active", help: "Open connections, handshakes included" }),
@@ -110,6 +117,7 @@ export function createServerMetrics(metrics: Metrics): ServerMetrics {
     acceptErrors: metrics.counter({ name: "bulrush_typha_accept_errors", help: "Failures to listen or to accept" }),
     rejected: (code) => rejected.with({ code }).inc(),
     goodbye: (code) => goodbyes.with({ code }).inc(),
+    certificates: (result) => certificates.with({ result }).inc(),
     duplicates: metrics.gauge({
       name: "bulrush_typha_duplicate_clients",
       help: "Node names that more than one live client uses in one syncer type",
