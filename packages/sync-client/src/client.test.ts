@@ -315,10 +315,29 @@ test("a goodbye sends the client to a server that it names", async (t) => {
     retryAfterMs: 60_000,
     peers: ["nonsense", formatServerAddress(other.address)],
   });
-  const next = await reaccept(fixture, other);
+  const next = await other.accept();
   assert.deepEqual((await next.next("hello")).resume, { epoch: "e1", sequence: 10 });
+  assert.equal(client.state().phase, "streaming", "the old server is followed until the new one takes the client");
+  next.send(welcome({ epoch: "e2", resume: "buckets", buckets: [], sequence: 3 }), ...snapshotOf(3, []), IN_SYNC);
+  assert.equal(await peer.closed, 1000);
+  await until(() => client.state().serverSequence === 3, "the client has moved");
+  assert.deepEqual([client.state().counts.moves, client.state().counts.failures], [1, 0]);
+  await until(() => recorder.calls.includes("#"), "the sequence is handed over");
+  assert.deepEqual(recorder.take(), ["#"], "nothing else is");
+});
+
+test("a goodbye of the only server: it is left alone for as long as it asks", async (t) => {
+  const fixture = await scene(t);
+  const { client, clock, server } = fixture;
+  const peer = await sync(fixture, server);
+  peer.send({ type: "goodbye", code: "draining", reason: "rollout", retryAfterMs: 8000, peers: [] });
+  peer.websocket.close(1001);
+  await until(() => client.state().phase === "waiting", "the client waits");
   assert.match(client.state().lastError?.message ?? "", /ended the stream \(draining\): rollout/);
-  assert.deepEqual(recorder.take(), []);
+  await clock.advance(7999);
+  assert.equal(server.accepted, 1);
+  await clock.advance(5000);
+  await server.accept();
 });
 
 test("a server that accepts and then closes is dialled less and less often", async (t) => {

@@ -1,47 +1,54 @@
-import { assert, Backoff, CodedError, messageOf, sleep } from "@bulrush/base";
+import { assert, Backoff, CodedError, messageOf } from "@bulrush/base";
 import type { Logger } from "@bulrush/service";
 import { AckTracker } from "./ack-tracker.ts";
 import { AckSender } from "./ack-sender.ts";
-import { Connection } from "./connection.ts";
 import { DedupeBuffer } from "./dedupe-buffer.ts";
 import { Delivery } from "./delivery.ts";
+import { type DialFailure, DialRace, type Racer } from "./dial-race.ts";
 import { SyncClientError } from "./errors.ts";
+import { Freshness } from "./freshness.ts";
+import { Link } from "./link.ts";
 import type { SyncClient, SyncClientCallbacks, SyncClientOptions, SyncClientState } from "./options.ts";
 import { formatServerAddress, parseServerAddress, type ServerAddress } from "./server-address.ts";
 import { ServerPicker } from "./server-picker.ts";
-import { Session, type SessionStream } from "./session.ts";
+import type { SessionStream } from "./session.ts";
+import { ServerList } from "./server-list.ts";
+import { StaleTimer } from "./stale-timer.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import type { TLSMaterial } from "./tls.ts";
+import type { Ping, Welcome } from "@bulrush/proto";
 
 /** Between two dials of one round over the known servers. */
 const NEXT_SERVER_DELAY_MS = 100;
 /** Part of a round's tries; a round has at least three. */
 const TRIES_PER_SERVER = 2;
 const MIN_SERVERS = 3;
+/** Servers that are dialled at the same time, at most. */
+const MAX_RACERS = 3;
+/** A server that answers is given this long for its welcome before another is dialled beside it. */
+const PATIENCE_MS = 5000;
 /** A warning about a bad key comes at most this often. */
 const BAD_KEY_WARNING_MS = 5 * 60_000;
 /** What a server may ask for at most. */
 const MAX_RETRY_AFTER_MS = 10 * 60_000;
 
-/** How a connection ended. */
-interface Outcome {
-  readonly error: Error;
-  /** The stream lived long enough to trust the server. */
-  readonly wasStable: boolean;
-}
-
 /**
  * Follows one server after another, for ever. Nothing happens before `start`.
  *
  * ```
- *  servers -> ServerPicker -> Connection (ws, TLS, time-outs) -> Session (order of messages)
- *                 ^                |  pause                          |
- *                 | hints, pauses  +---------- DedupeBuffer <--------+
- *                 +-- lost                          |
- *                                               Delivery -> callbacks -> ack
+ *  servers -> ServerPicker -> DialRace -> Link: Connection (ws, TLS, time-outs) -> Session (order of messages)
+ *                 ^                               |  pause                          |
+ *                 | hints, pauses                 +---------- DedupeBuffer <--------+
+ *                 +-- lost, goodbye, stale                         |
+ *                                                              Delivery -> callbacks -> ack
+ *
+ *  no link --race won--> link --goodbye, stale--> link and race --won--> the new link; the old one is closed
+ *     ^                   |                            |  all failed: the old one goes on
+ *     +------- lost ------+------------- lost ---------+  (the race goes on without it)
  * ```
  *
- * The buffer and the position outlive connections: a lost one changes nothing for the callbacks.
+ * The buffer and the position outlive connections: a lost one changes nothing for the callbacks. While a new server has
+ * our hello, which says what is held, the old one is held back: nothing may change until the welcome.
  */
 export function createSyncClient(options: SyncClientOptions): SyncClient {
   return new Client(options);
@@ -50,17 +57,31 @@ export function createSyncClient(options: SyncClientOptions): SyncClient {
 class Client implements SyncClient {
   readonly #options: SyncClientOptions;
   readonly #log: Logger | undefined;
+  readonly #servers: ServerList;
   readonly #picker: ServerPicker;
   readonly #backoff: Backoff;
-  readonly #stream: SessionStream = { buffer: new DedupeBuffer(), acks: new AckTracker(), position: undefined };
+  readonly #stale: StaleTimer;
+  readonly #freshness: Freshness = new Freshness();
+  readonly #stream: SessionStream = {
+    buffer: new DedupeBuffer(),
+    acks: new AckTracker(),
+    position: undefined,
+    isSuspect: false,
+  };
   readonly #delivery: Delivery;
   readonly #acks: AckSender;
   readonly #state: StateKeeper;
   readonly #clientId: string;
   readonly #abort = new AbortController();
   readonly #maxPending: number;
-  #connection: Connection | undefined;
-  #listed: readonly ServerAddress[] = [];
+  /** The server that is followed. */
+  #link: Link | undefined;
+  #race: DialRace | undefined;
+  /** Resolves when the loop has to look again: the link is lost, or is to be left. */
+  #attention: PromiseWithResolvers<void> = Promise.withResolvers();
+  #wantsMove = false;
+  /** Before the next dial, after a loss; 0: none. */
+  #lossDelayMs = 0;
   #failuresInRow = 0;
   #badKeyWarnedMs: number | undefined;
   #loop: Promise<void> | undefined;
@@ -68,6 +89,24 @@ class Client implements SyncClient {
   constructor(options: SyncClientOptions) {
     this.#options = options;
     this.#log = options.logger;
+    const { servers, clock, random } = options;
+    this.#servers = new ServerList({
+      servers,
+      clock,
+      random,
+      signal: this.#abort.signal,
+      onError: (error) => {
+        this.#state.failed(error);
+        this.#log?.warn("Cannot list sync servers", { error });
+      },
+    });
+    this.#stale = new StaleTimer({
+      clock,
+      random,
+      onDue: () => {
+        if (this.#freshness.staleSinceMs !== undefined) this.#leave();
+      },
+    });
     this.#picker = new ServerPicker({ random: options.random, nodeName: options.nodeName });
     this.#backoff = new Backoff(
       { initialMs: options.backoffInitialMs ?? 500, maxMs: options.backoffMaxMs ?? 30_000 },
@@ -92,13 +131,17 @@ class Client implements SyncClient {
 
   start(): void {
     assert(this.#loop === undefined, "A sync client is started once");
-    this.#loop = this.#run();
+    const unfollow = this.#servers.follow();
+    this.#loop = this.#run().finally(unfollow);
   }
 
   async stop(): Promise<void> {
-    this.#connection?.close();
     this.#abort.abort(new SyncClientError("SYNC_CLIENT_CLOSED", "Client is stopped"));
+    this.#race?.stop();
+    this.#link?.close();
     this.#acks.disconnect();
+    this.#stale.stop();
+    this.#attention.resolve();
     await this.#delivery.stop();
     await this.#loop;
     this.#state.set({ phase: "stopped" });
@@ -116,62 +159,215 @@ class Client implements SyncClient {
   async #run(): Promise<void> {
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      const delayMs = await this.#tryNext();
-      if (signal.aborted) return;
-      if (delayMs > 0) {
-        this.#state.set({ phase: "waiting" });
-        await sleep(this.#options.clock, delayMs, signal).catch(() => undefined);
+      if (this.#link === undefined) {
+        const delayMs = this.#lossDelayMs;
+        this.#lossDelayMs = 0;
+        await this.#wait(delayMs > 0 ? delayMs : await this.#dial());
+        continue;
       }
+      await this.#attention.promise;
+      this.#attention = Promise.withResolvers();
+      if (this.#wantsMove && !signal.aborted) await this.#move();
     }
   }
 
-  /** One server, from the choice to the loss. Returns the delay before the next. */
-  async #tryNext(): Promise<number> {
+  /** Without a server: dials until one takes us or all that were dialled failed. Returns the delay before the next. */
+  async #dial(): Promise<number> {
     const { clock, random } = this.#options;
-    await this.#list();
-    const pick = this.#picker.next(this.#listed, clock.monotonicMs());
+    await this.#servers.refresh();
+    if (this.#abort.signal.aborted) return 0;
+    const pick = this.#picker.next(this.#servers.known, clock.monotonicMs());
     // Half of the time that a server asked for is added at random, so that its clients do not come back together.
     if (pick.type === "wait") return pick.waitMs * (1 + random() / 2);
     if (pick.type === "none") {
       this.#state.failed(new SyncClientError("SYNC_CLIENT_DISCOVERY", "No server is known"));
       return this.#backoff.nextMs();
     }
-    const { address } = pick;
-    this.#state.set({ phase: "connecting", server: address, serverName: undefined });
-    const { error, wasStable } = await this.#follow(address);
-    if (this.#abort.signal.aborted) return 0;
-    this.#state.failed(error);
-    this.#log?.warn("Lost sync server", { server: formatServerAddress(address), error });
-    return this.#delayAfter(address, error, wasStable);
+    this.#state.set({ phase: "connecting", server: pick.address, serverName: undefined });
+    const failures = await this.#runRace(pick.address);
+    let delayMs = 0;
+    for (const { address, error } of failures) delayMs = this.#delayAfter(address, error, false);
+    return this.#link === undefined ? delayMs : 0;
   }
 
-  async #list(): Promise<void> {
-    const { servers } = this.#options;
-    if (typeof servers !== "function") {
-      this.#listed = servers;
-      return;
-    }
-    try {
-      this.#listed = await servers();
-    } catch (cause) {
-      // The last list is better than none.
-      const error = new SyncClientError("SYNC_CLIENT_DISCOVERY", `Cannot list servers: ${messageOf(cause)}`, { cause });
-      this.#state.failed(error);
-      this.#log?.warn("Cannot list sync servers", { error });
+  /** To another server, while this one is still followed. */
+  async #move(): Promise<void> {
+    const { clock } = this.#options;
+    this.#wantsMove = false;
+    await this.#servers.refresh();
+    const left = this.#link;
+    if (this.#abort.signal.aborted || left === undefined) return;
+    const pick = this.#picker.next(this.#servers.known, clock.monotonicMs(), [left.address]);
+    const failures = pick.type === "server" ? await this.#runRace(pick.address) : [];
+    for (const { address, error } of failures) this.#heed(address, error);
+    if (this.#link === left) {
+      left.release();
+      if (left.goodbye === undefined) this.#stale.retry();
     }
   }
 
-  async #follow(address: ServerAddress): Promise<Outcome> {
-    let tls: TLSMaterial | undefined;
-    try {
-      tls = await this.#material();
-    } catch (error) {
-      return { error: error as Error, wasStable: false };
-    }
-    if (this.#abort.signal.aborted) return { error: this.#abort.signal.reason as Error, wasStable: false };
-    return await new Promise<Outcome>((resolve) => {
-      this.#connect(address, tls, resolve);
+  /** Resolves when one of the servers has become the link, or with none left; with those that failed. */
+  async #runRace(first: ServerAddress): Promise<readonly DialFailure[]> {
+    const { clock, dialStaggerMs = 1000 } = this.#options;
+    const inUse = (racing: readonly ServerAddress[]): readonly ServerAddress[] =>
+      this.#link === undefined ? racing : [...racing, this.#link.address];
+    this.#race = new DialRace(first, {
+      clock,
+      staggerMs: dialStaggerMs,
+      patienceMs: PATIENCE_MS,
+      maxRacers: MAX_RACERS,
+      next: (racing) => {
+        const pick = this.#picker.next(this.#servers.known, clock.monotonicMs(), inUse(racing));
+        return pick.type === "server" ? pick.address : undefined;
+      },
+      dial: (address, outcome) => this.#dialOne(address, outcome),
     });
+    const result = await this.#race.result;
+    this.#race = undefined;
+    if (this.#abort.signal.aborted || result.type === "won") return [];
+    for (const { address, error } of result.failures) {
+      this.#state.failed(error);
+      this.#log?.warn("Cannot follow sync server", { server: formatServerAddress(address), error });
+    }
+    return result.failures;
+  }
+
+  #dialOne(address: ServerAddress, outcome: { won(): void; failed(error: Error): void }): Racer {
+    let link: Link | undefined;
+    let isClosed = false;
+    this.#material().then(
+      (tls) => {
+        if (!isClosed) link = this.#newLink(address, tls, outcome);
+      },
+      (error: unknown) => {
+        if (!isClosed) outcome.failed(error as Error);
+      },
+    );
+    return {
+      address,
+      answeredMs: () => link?.answeredMs(),
+      close: () => {
+        isClosed = true;
+        link?.close();
+      },
+    };
+  }
+
+  #newLink(
+    address: ServerAddress,
+    tls: TLSMaterial | undefined,
+    outcome: { won(): void; failed(error: Error): void },
+  ): Link {
+    const { clock, syncer, hostname, info } = this.#options;
+    const link: Link = new Link({
+      address,
+      tls,
+      clock,
+      syncer,
+      hostname,
+      info,
+      stream: this.#stream,
+      clientId: this.#clientId,
+      dialTimeoutMs: this.#options.dialTimeoutMs ?? 10_000,
+      readTimeoutMs: positive(this.#options.readTimeoutMs, 30_000),
+      writeTimeoutMs: positive(this.#options.writeTimeoutMs, 10_000),
+      onHello: () => {
+        if (this.#link === undefined) this.#state.set({ phase: "handshake", server: address });
+        else this.#link.hold();
+      },
+      admit: (welcome) => this.#admit(welcome),
+      onWelcome: (welcome) => {
+        this.#follow(link, welcome);
+        outcome.won();
+      },
+      onSnapshotEnd: () => this.#state.set({ phase: "streaming" }),
+      onDelta: (delta) => this.#freshness.onDelta(delta),
+      onPing: (ping) => this.#onPing(ping),
+      onGoodbye: () => this.#onGoodbye(link),
+      onReceived: (message) => {
+        this.#state.received(message);
+        this.#delivery.kick();
+        if (this.#stream.buffer.pendingKVs > this.#maxPending) link.pause();
+      },
+      onLost: (error) => {
+        if (this.#link === link) this.#onLost(link, error);
+        else outcome.failed(error);
+      },
+    });
+    return link;
+  }
+
+  #admit(welcome: Welcome): void {
+    const hasServer = this.#link !== undefined;
+    if (this.#stream.buffer.heldKeys === 0 || this.#freshness.mayFollow(welcome, hasServer)) return;
+    const sinceMs = welcome.staleSinceMs ?? 0;
+    throw new SyncClientError(
+      "SYNC_CLIENT_STALE",
+      `Server ${welcome.serverName} has had no answer from its datastore since ${new Date(sinceMs).toISOString()}, and knows less than is known here`,
+      { data: { staleSinceMs: sinceMs } },
+    );
+  }
+
+  /** From here on this server is the one. */
+  #follow(link: Link, welcome: Welcome): void {
+    const left = this.#link;
+    left?.close();
+    this.#link = link;
+    this.#wantsMove = false;
+    this.#stale.stop();
+    this.#freshness.onWelcome(welcome);
+    this.#acks.disconnect();
+    this.#acks.connect((sequence) => link.ack(sequence));
+    this.#state.welcomed(link.address, welcome, left !== undefined);
+    if (left !== undefined)
+      this.#log?.info("Moved to another sync server", {
+        from: formatServerAddress(left.address),
+        to: formatServerAddress(link.address),
+        resume: welcome.resume,
+      });
+    if (welcome.staleSinceMs !== undefined) this.#stale.retry();
+  }
+
+  #onPing(ping: Ping): void {
+    this.#freshness.onPing(ping);
+    this.#state.pinged(ping);
+    if (ping.staleSinceMs === undefined) this.#stale.onFresh();
+    else if (this.#race === undefined) this.#stale.onStale();
+  }
+
+  #onGoodbye(link: Link): void {
+    const { goodbye } = link;
+    if (this.#link !== link || goodbye === undefined) return;
+    this.#log?.info("Sync server says goodbye", { server: formatServerAddress(link.address), error: goodbye });
+    if (this.#isStable(link)) this.#picker.succeeded(link.address, this.#options.clock.monotonicMs());
+    this.#heed(link.address, goodbye);
+    this.#leave();
+  }
+
+  /** The loop is to look for another server. */
+  #leave(): void {
+    this.#wantsMove = true;
+    this.#attention.resolve();
+  }
+
+  #onLost(link: Link, error: Error): void {
+    this.#link = undefined;
+    // A server that broke the order may have left us with part of a change: only a whole snapshot mends that.
+    if (error instanceof SyncClientError && error.code === "SYNC_CLIENT_PROTOCOL") {
+      this.#stream.position = undefined;
+      this.#stream.isSuspect = true;
+    }
+    this.#acks.disconnect();
+    this.#stale.stop();
+    this.#state.failed(error);
+    this.#log?.warn("Lost sync server", { server: formatServerAddress(link.address), error });
+    this.#lossDelayMs = this.#delayAfter(link.address, error, this.#isStable(link));
+    if (this.#race !== undefined) this.#state.set({ phase: "connecting" });
+    this.#attention.resolve();
+  }
+
+  #isStable(link: Link): boolean {
+    return (link.livedMs() ?? -1) >= (this.#options.stableAfterMs ?? 10_000);
   }
 
   async #material(): Promise<TLSMaterial | undefined> {
@@ -185,59 +381,10 @@ class Client implements SyncClient {
     }
   }
 
-  #connect(address: ServerAddress, tls: TLSMaterial | undefined, resolve: (outcome: Outcome) => void): void {
-    const { clock, syncer, hostname, info, stableAfterMs = 10_000 } = this.#options;
-    const { signal } = this.#abort;
-    let streamingSinceMs: number | undefined;
-    const end = (error: Error): void => {
-      signal.removeEventListener("abort", onAbort);
-      if (this.#connection === connection) this.#connection = undefined;
-      this.#acks.disconnect();
-      // A server that broke the order may have left us with part of a change: only a snapshot mends that.
-      if (error instanceof SyncClientError && error.code === "SYNC_CLIENT_PROTOCOL") this.#stream.position = undefined;
-      const wasStable = streamingSinceMs !== undefined && clock.monotonicMs() - streamingSinceMs >= stableAfterMs;
-      resolve({ error, wasStable });
-    };
-    const onAbort = (): void => end(signal.reason as Error);
-    const session = new Session({
-      stream: this.#stream,
-      syncer,
-      hostname,
-      info,
-      clientId: this.#clientId,
-      send: (message) => connection.send(message),
-      onWelcome: (welcome) => {
-        this.#acks.connect((sequence) => connection.send({ type: "ack", sequence }));
-        if (welcome.resume === "deltas") streamingSinceMs = clock.monotonicMs();
-        this.#state.welcomed(welcome);
-      },
-      onSnapshotEnd: () => {
-        streamingSinceMs = clock.monotonicMs();
-        this.#state.set({ phase: "streaming" });
-      },
-      onPing: (ping) => this.#state.pinged(ping),
-    });
-    const connection = new Connection({
-      address,
-      tls,
-      clock,
-      dialTimeoutMs: this.#options.dialTimeoutMs ?? 10_000,
-      readTimeoutMs: positive(this.#options.readTimeoutMs, 30_000),
-      writeTimeoutMs: positive(this.#options.writeTimeoutMs, 10_000),
-      onOpen: () => {
-        this.#state.set({ phase: "handshake" });
-        session.start();
-      },
-      onMessage: (message) => {
-        this.#state.received(message);
-        session.onMessage(message);
-        this.#delivery.kick();
-        if (this.#stream.buffer.pendingKVs > this.#maxPending) connection.pause();
-      },
-      onLost: end,
-    });
-    this.#connection = connection;
-    signal.addEventListener("abort", onAbort, { once: true });
+  async #wait(delayMs: number): Promise<void> {
+    if (delayMs <= 0 || this.#abort.signal.aborted || this.#link !== undefined) return;
+    this.#state.set({ phase: "waiting" });
+    await this.#servers.wait(delayMs);
   }
 
   #delayAfter(address: ServerAddress, error: Error, wasStable: boolean): number {
@@ -248,18 +395,24 @@ class Client implements SyncClient {
       this.#failuresInRow = 0;
       this.#picker.succeeded(address, nowMs);
     } else this.#failuresInRow++;
-    const { retryAfterMs, peers } = wordsOf(error);
-    if (retryAfterMs > 0) this.#picker.pause(address, nowMs + retryAfterMs, nowMs);
-    if (peers.length > 0) this.#picker.hint(peers);
-    const triesInRound = TRIES_PER_SERVER * Math.max(MIN_SERVERS, this.#listed.length);
-    if (this.#picker.hasUntried(this.#listed, nowMs) && this.#failuresInRow < triesInRound)
+    this.#heed(address, error);
+    const triesInRound = TRIES_PER_SERVER * Math.max(MIN_SERVERS, this.#servers.known.length);
+    if (this.#picker.hasUntried(this.#servers.known, nowMs) && this.#failuresInRow < triesInRound)
       return NEXT_SERVER_DELAY_MS * (0.5 + random() / 2);
     return this.#backoff.nextMs();
   }
 
+  /** What the server asked for: to be left alone for a while, and where to go. */
+  #heed(address: ServerAddress, error: Error): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const { retryAfterMs, peers } = wordsOf(error);
+    if (retryAfterMs > 0) this.#picker.pause(address, nowMs + retryAfterMs, nowMs);
+    if (peers.length > 0) this.#picker.hint(peers);
+  }
+
   /** There is room again for what the server sends. */
   #relieve(): void {
-    if (this.#stream.buffer.pendingKVs <= this.#maxPending / 2) this.#connection?.resume();
+    if (this.#stream.buffer.pendingKVs <= this.#maxPending / 2) this.#link?.resume();
   }
 
   #watchedCallbacks(): SyncClientCallbacks {

@@ -37,7 +37,7 @@ const MAX_CLOSE_REASON = 123;
 /**
  * One websocket to one server, with its time-outs. It is lost once, for one reason; nothing is called after that.
  *
- * Invariant: at most one read timer runs, and none while the connection is paused.
+ * Invariant: at most one read timer runs, and none while the connection is paused or held.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -45,6 +45,9 @@ export class Connection {
   readonly #socket: WebSocket | undefined;
   #isLost = false;
   #isPaused = false;
+  #isHeld = false;
+  /** What was read in spite of `hold`: no more than one read of the socket brings. */
+  readonly #heldMessages: { readonly data: Buffer; readonly isBinary: boolean }[] = [];
   #isSecured = false;
   #cancelDial: CancelTimer | undefined;
   #cancelRead: CancelTimer | undefined;
@@ -97,26 +100,32 @@ export class Connection {
     });
   }
 
-  /** Reads no more until `resume`. The server's patience goes on: its pings are not answered meanwhile. */
+  /**
+   * Reads no more until `resume`; what was read already still comes. The server's patience goes on: its pings are not
+   * answered meanwhile.
+   */
   pause(): void {
-    if (this.#isPaused || this.#isLost) return;
     this.#isPaused = true;
-    this.#cancelRead?.();
-    this.#cancelRead = undefined;
-    this.#socket?.pause();
+    this.#stopReading();
   }
 
   resume(): void {
-    if (!this.#isPaused || this.#isLost) return;
+    if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.#lastMessageMs = this.#options.clock.monotonicMs();
-    this.#armRead();
-    this.#socket?.resume();
+    this.#goOnReading();
   }
 
-  /** Ends the connection for our own reason; `onLost` gets it. */
-  fail(error: Error): void {
-    this.#lose(error);
+  /** As `pause`, but not one message more is handed over until `release`. */
+  hold(): void {
+    this.#isHeld = true;
+    this.#stopReading();
+  }
+
+  release(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    for (const { data, isBinary } of this.#heldMessages.splice(0)) if (!this.#isLost) this.#receive(data, isBinary);
+    this.#goOnReading();
   }
 
   /** Ends the connection without a call of `onLost`. */
@@ -125,6 +134,20 @@ export class Connection {
     this.#finish();
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.close(1000);
     this.#socket?.terminate();
+  }
+
+  #stopReading(): void {
+    if (this.#isLost) return;
+    this.#cancelRead?.();
+    this.#cancelRead = undefined;
+    this.#socket?.pause();
+  }
+
+  #goOnReading(): void {
+    if (this.#isLost || this.#isPaused || this.#isHeld) return;
+    this.#lastMessageMs = this.#options.clock.monotonicMs();
+    this.#armRead();
+    this.#socket?.resume();
   }
 
   #listen(socket: WebSocket): void {
@@ -137,7 +160,9 @@ export class Connection {
       this.#options.onOpen();
     });
     socket.on("message", (data, isBinary) => {
-      if (!this.#isLost) this.#receive(data as Buffer, isBinary);
+      if (this.#isLost) return;
+      if (this.#isHeld) this.#heldMessages.push({ data: data as Buffer, isBinary });
+      else this.#receive(data as Buffer, isBinary);
     });
     // Errors before and after the opening come here; a close follows each.
     socket.on("error", (cause) => this.#lose(this.#socketError(cause)));

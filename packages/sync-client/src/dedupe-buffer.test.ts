@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncStatus } from "@bulrush/model";
-import type { KV } from "@bulrush/proto";
+import { BucketDigests, bucketCountFor, bucketOf, hashValue, type KV } from "@bulrush/proto";
 import fc from "fast-check";
 import { type BufferedStep, DedupeBuffer } from "./dedupe-buffer.ts";
 
@@ -311,4 +311,70 @@ test("DedupeBuffer: whatever comes, in whatever rhythm, the consumer ends with t
     }),
     { numRuns: 2000 },
   );
+});
+
+/** The digests of a state, worked out from scratch. */
+function digestsOf(state: ReadonlyMap<string, unknown>): string | undefined {
+  if (state.size === 0) return undefined;
+  const digests = new BucketDigests(bucketCountFor(state.size));
+  for (const [path, value] of state) digests.add(path, hashValue(path, value));
+  return digests.encode();
+}
+
+test("digests() are of the newest value of each key, handed over or not", () => {
+  const path = fc.integer({ min: 0, max: 30 }).map((n) => `/calico/v1/config/k${n}`);
+  const action = fc.oneof(
+    fc.record({ type: fc.constant("set" as const), path, value: fc.integer({ min: 0, max: 2 }) }),
+    fc.record({ type: fc.constant("remove" as const), path }),
+    fc.record({ type: fc.constant("take" as const), count: fc.integer({ min: 1, max: 5 }) }),
+  );
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
+      const buffer = new DedupeBuffer();
+      buffer.startSnapshot();
+      buffer.onStatus("in-sync");
+      const state = new Map<string, unknown>();
+      for (const one of actions) {
+        if (one.type === "take") buffer.take(one.count);
+        else if (one.type === "set") {
+          buffer.onKVs([kv(one.path, one.value)]);
+          state.set(one.path, one.value);
+        } else {
+          buffer.onKVs([kv(one.path, undefined)]);
+          state.delete(one.path);
+        }
+        assert.equal(buffer.digests(), digestsOf(state));
+        assert.equal(buffer.heldKeys, state.size);
+      }
+    }),
+  );
+});
+
+test("digests() have what a server not in sync has not shown, until it is in sync", () => {
+  const buffer = synced();
+  buffer.startSnapshot();
+  buffer.onKVs([kv("b", 2), kv("a", undefined)]);
+  assert.equal(buffer.digests(), digestsOf(new Map(Object.entries({ a: 1, b: 2 }))));
+  buffer.onStatus("in-sync");
+  assert.equal(buffer.digests(), digestsOf(new Map([["b", 2]])));
+});
+
+test("startSnapshot() of some buckets removes what these lack at in-sync, and nothing else", () => {
+  const names = Array.from({ length: 40 }, (_, i) => `k${i}`);
+  for (const buckets of [[], [0], [1, 3], [0, 1, 2, 3]]) {
+    const buffer = new DedupeBuffer();
+    buffer.startSnapshot();
+    buffer.onKVs(names.map((name) => kv(name, 1)));
+    buffer.onStatus("in-sync");
+    drain(buffer);
+    buffer.startSnapshot({ buckets, count: 4 });
+    const isNamed = (name: string): boolean => buckets.includes(bucketOf(name, 4));
+    const named = names.filter(isNamed);
+    // All but the first of those that were named come again.
+    buffer.onKVs(named.slice(1).map((name) => kv(name, 1)));
+    const deletes = named.slice(0, 1).map((name) => `-${name}`);
+    assert.deepEqual(drain(buffer), buckets.length === 0 ? [] : ["resync"]);
+    buffer.onStatus("in-sync");
+    assert.deepEqual(drain(buffer), buckets.length === 0 ? [] : [...deletes, "in-sync"]);
+  }
 });

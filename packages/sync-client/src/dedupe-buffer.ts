@@ -1,6 +1,6 @@
 import { must } from "@bulrush/base";
 import type { SyncStatus } from "@bulrush/model";
-import { hashValue, type KV } from "@bulrush/proto";
+import { BucketDigests, bucketCountFor, bucketOf, hashValue, type KV } from "@bulrush/proto";
 
 /** A change to hand over: the type follows from what was handed over before. */
 export interface BufferedUpdate {
@@ -15,6 +15,12 @@ export interface BufferedUpdate {
 export type BufferedStep =
   | { readonly type: "updates"; readonly updates: readonly BufferedUpdate[] }
   | { readonly type: "control"; readonly status: SyncStatus | undefined; readonly mark: number | undefined };
+
+/** The buckets that a server sends, where it sends some alone; of `count` in all. */
+export interface BucketScope {
+  readonly buckets: readonly number[];
+  readonly count: number;
+}
 
 /** A key whose wanted value differs from the one handed over. */
 interface PendingKV {
@@ -56,13 +62,16 @@ interface Control {
  * hold every endpoint of the cluster a second time); for each that waits, its value.
  *
  * Invariant: a key is in `#queue` only while its wanted value differs from `#delivered`. Two controls never stand
- * beside each other, so that the queue has at most one more control than KVs.
+ * beside each other, so that the queue has at most one more control than KVs. `#digests` and `#heldKeys` are of the
+ * wanted values.
  */
 export class DedupeBuffer {
   /** Hash of what was handed over, by path. */
   readonly #delivered = new Map<string, string>();
   /** KVs by path, controls by a key that is no path. Insertion order is the order of handing over. */
   readonly #queue = new Map<string, PendingKV | Control>();
+  readonly #digests: BucketDigests = new BucketDigests();
+  #heldKeys = 0;
   /** Over `#queue`; kept, as a new one would have to skip what was removed before. */
   #cursor: MapIterator<[string, PendingKV | Control]> | undefined;
   /** A control that the cursor has passed and that is still queued. */
@@ -93,12 +102,32 @@ export class DedupeBuffer {
     return this.#queue.size;
   }
 
-  /** The KVs that follow are a whole, from scratch. What was queued stays: it is still the newest that is known. */
-  startSnapshot(): void {
-    const unseen = new Set(this.#delivered.keys());
-    for (const [key, item] of this.#queue) if (item.kind === "kv") unseen.add(key);
+  /** Keys that are held: handed over or waiting, and those that a server not in sync has not shown. */
+  get heldKeys(): number {
+    return this.#heldKeys;
+  }
+
+  /** Digests of all that is held, in as many buckets as suit it; undefined where nothing is. */
+  digests(): string | undefined {
+    return this.#heldKeys === 0 ? undefined : this.#digests.encode(bucketCountFor(this.#heldKeys));
+  }
+
+  /**
+   * The KVs that follow are a whole, from scratch; of some buckets alone with a scope, all others being as they are
+   * held. What was queued stays: it is still the newest that is known.
+   */
+  startSnapshot(scope?: BucketScope): void {
+    const unseen = new Set<string>();
+    const named = scope === undefined ? undefined : new Set(scope.buckets);
+    const isMeant = (path: string): boolean =>
+      scope === undefined || named === undefined || named.has(bucketOf(path, scope.count));
+    if (named?.size !== 0) {
+      for (const path of this.#delivered.keys()) if (isMeant(path)) unseen.add(path);
+      for (const [path, item] of this.#queue) if (item.kind === "kv" && isMeant(path)) unseen.add(path);
+    }
     this.#unseen = unseen;
-    if (this.#status === "in-sync") this.#queueStatus("resync");
+    // Where nothing differs, the server's own status is all that may be news.
+    if (this.#status === "in-sync" && named?.size !== 0) this.#queueStatus("resync");
   }
 
   onKVs(kvs: readonly KV[]): void {
@@ -152,6 +181,7 @@ export class DedupeBuffer {
 
   #set(path: string, value: unknown, revision: string): void {
     const hash = hashValue(path, value);
+    this.#hold(path, hash);
     if (this.#delivered.get(path) === hash) {
       this.suppressedUpdates++;
       this.#cancel(path);
@@ -159,8 +189,20 @@ export class DedupeBuffer {
   }
 
   #remove(path: string, revision: string): void {
+    this.#hold(path, undefined);
     if (this.#delivered.has(path)) this.#enqueue(path, undefined, undefined, revision);
     else this.#cancel(path);
+  }
+
+  /** The wanted value of a key becomes the one with this hash. Call before the queue knows. */
+  #hold(path: string, hash: string | undefined): void {
+    const queued = this.#queue.get(path);
+    const before = queued?.kind === "kv" ? queued.hash : this.#delivered.get(path);
+    if (before === hash) return;
+    if (before === undefined) this.#heldKeys++;
+    else this.#digests.remove(path, before);
+    if (hash === undefined) this.#heldKeys--;
+    else this.#digests.add(path, hash);
   }
 
   #removeUnseen(): void {

@@ -15,6 +15,7 @@ export const SYNC_CLIENT_ERROR_CODES = {
   SYNC_CLIENT_TIMEOUT: "The server did not answer, or took no data, in time; `data.phase` says when",
   SYNC_CLIENT_REJECTED: "The server rejected the hello; `data.reject` is its code",
   SYNC_CLIENT_GOODBYE: "The server ended the stream; `data.goodbye` is its code",
+  SYNC_CLIENT_STALE: "The server has had no answer from its datastore for long, and knows less than this client",
   SYNC_CLIENT_PROTOCOL: "The server broke the protocol; the next connection asks for a full snapshot",
   SYNC_CLIENT_CLOSED: "The connection was closed without a word",
 } as const;

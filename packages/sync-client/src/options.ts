@@ -3,6 +3,7 @@ import type { SyncerCallbacks, SyncStatus } from "@bulrush/model";
 import type { SyncerType } from "@bulrush/proto";
 import type { Logger } from "@bulrush/service";
 import type { ServerAddress } from "./server-address.ts";
+import type { Servers } from "./server-source.ts";
 import type { TLSSource } from "./tls.ts";
 
 /**
@@ -21,7 +22,7 @@ export interface SyncClientCallbacks extends SyncerCallbacks {
 
 export interface SyncClientOptions {
   /** The servers to choose from; a function is called before each choice. */
-  readonly servers: readonly ServerAddress[] | (() => Promise<readonly ServerAddress[]>);
+  readonly servers: Servers;
   /** Absent: plain TCP. A function is called before each dial, so that renewed files are taken up. */
   readonly tls?: TLSSource;
   /** The name of this host, as in its Node. */
@@ -44,6 +45,8 @@ export interface SyncClientOptions {
   readonly dialTimeoutMs?: number;
   /** Least time between two acks; one that comes earlier waits. Default 100. */
   readonly ackIntervalMs?: number;
+  /** From one dial to the next, while no server answers. Default 1,000. */
+  readonly dialStaggerMs?: number;
   /** First and longest delay once all known servers failed. Default 500 and 30,000, half of it random. */
   readonly backoffInitialMs?: number;
   readonly backoffMaxMs?: number;
@@ -62,6 +65,8 @@ export interface SyncClientOptions {
  *                |  v           v           v            v
  *                waiting  <------------- lost ------------
  * ```
+ * A move to another server goes from streaming to snapshot or streaming: the old server is left when the new one has
+ * taken the client.
  */
 export type SyncClientPhase = "stopped" | "waiting" | "connecting" | "handshake" | "snapshot" | "streaming";
 
@@ -77,6 +82,8 @@ export interface SyncClientState {
   readonly serverSequence: number | undefined;
   /** Age of the server's upstream watch, as of its last ping. */
   readonly upstreamAgeMs: number | undefined;
+  /** Unix ms of its datastore's last answer, while the server that is followed counts itself as stale. */
+  readonly staleSinceMs: number | undefined;
   readonly lastMessageAtMs: number | undefined;
   /** Why the last attempt or connection failed. */
   readonly lastError: { readonly code: string; readonly message: string; readonly atMs: number } | undefined;
@@ -86,8 +93,12 @@ export interface SyncClientState {
 /** Counts since the start of the process. */
 export interface SyncClientCounts {
   readonly connects: number;
+  /** Welcomes by what followed: everything, the buckets that differ, only what came after. */
   readonly snapshots: number;
+  readonly bucketResumes: number;
   readonly resumes: number;
+  /** From one server to another without a gap. */
+  readonly moves: number;
   readonly failures: number;
   readonly receivedKVs: number;
   readonly deliveredUpdates: number;

@@ -111,3 +111,15 @@ for (const [text, address] of ADDRESSES)
       assert.equal(formatServerAddress(address), text);
     }
   });
+
+test("next() takes named servers in their order, and none that is in use", () => {
+  const picker = new ServerPicker({ random: () => 0.99 });
+  const [a, b, c] = ["a", "b", "c"].map((host) => ({ host, port: 1 })) as [ServerAddress, ServerAddress, ServerAddress];
+  picker.hint([b, c]);
+  assert.deepEqual(picker.next([a, b, c], 0), { type: "server", address: b });
+  assert.deepEqual(picker.next([a, b, c], 0, [c]), { type: "server", address: a });
+  assert.deepEqual(picker.next([a, b, c], 0), { type: "server", address: c });
+  assert.deepEqual(picker.next([a], 0, [a]), { type: "none" });
+  picker.pause(b, 500, 0);
+  assert.deepEqual(picker.next([a, b], 0, [a]), { type: "wait", waitMs: 500 });
+});

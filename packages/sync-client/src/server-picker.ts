@@ -19,7 +19,7 @@ interface Memory {
 }
 
 /**
- * Chooses the next server to dial among those not tried since the last success: one that a goodbye named; else one of
+ * Chooses the next server to dial among those not tried since the last success: the first that a goodbye named; else one of
  * the client's own node; else another. Once all were tried they count as untried again, the last one last. Random among
  * equals, so that clients spread. A server that asked for a pause gets it. Pure: time and randomness are handed in.
  */
@@ -35,16 +35,20 @@ export class ServerPicker {
     this.#nodeName = options.nodeName;
   }
 
-  next(listed: readonly ServerAddress[], nowMs: number): Pick {
+  /** `except`: servers that are in use. */
+  next(listed: readonly ServerAddress[], nowMs: number, except: readonly ServerAddress[] = []): Pick {
     this.#forget(listed, nowMs);
-    const ready = (address: ServerAddress): boolean => this.#of(address, nowMs).notBeforeMs <= nowMs;
+    const excepted = new Set(except.map(formatServerAddress));
+    const isFree = (address: ServerAddress): boolean => !excepted.has(formatServerAddress(address));
+    const ready = (address: ServerAddress): boolean => isFree(address) && this.#of(address, nowMs).notBeforeMs <= nowMs;
     const isUntried = (address: ServerAddress): boolean => !this.#of(address, nowMs).isTried;
-    const hint = this.#choose(this.#hints.filter((address) => ready(address) && isUntried(address)));
+    const hint = this.#hints.find((address) => ready(address) && isUntried(address));
     if (hint !== undefined) return this.#use(hint, nowMs);
-    if (listed.length === 0) return { type: "none" };
-    const candidates = listed.filter(ready);
+    const free = listed.filter(isFree);
+    if (free.length === 0) return { type: "none" };
+    const candidates = free.filter(ready);
     if (candidates.length === 0) {
-      const soonest = Math.min(...listed.map((address) => this.#of(address, nowMs).notBeforeMs));
+      const soonest = Math.min(...free.map((address) => this.#of(address, nowMs).notBeforeMs));
       return { type: "wait", waitMs: soonest - nowMs };
     }
     let untried = candidates.filter(isUntried);
@@ -67,7 +71,7 @@ export class ServerPicker {
     this.#of(address, nowMs).notBeforeMs = untilMs;
   }
 
-  /** Servers that a goodbye or reject named: to be tried next. */
+  /** Servers that a goodbye or reject named: to be tried next, in this order. */
   hint(addresses: readonly ServerAddress[]): void {
     this.#hints = addresses.slice(0, MAX_HINTS);
   }

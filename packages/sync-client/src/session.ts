@@ -1,4 +1,5 @@
 import {
+  bucketCountOf,
   type ClientMessage,
   type Delta,
   type Goodbye,
@@ -15,7 +16,7 @@ import {
   type Welcome,
 } from "@bulrush/proto";
 import type { AckTracker } from "./ack-tracker.ts";
-import type { DedupeBuffer } from "./dedupe-buffer.ts";
+import type { BucketScope, DedupeBuffer } from "./dedupe-buffer.ts";
 import { SyncClientError } from "./errors.ts";
 
 /** Where the client stands in a server's stream; outlives the connection. */
@@ -30,6 +31,8 @@ export interface SessionStream {
   readonly acks: AckTracker;
   /** undefined until a snapshot is complete, and while one is under way. */
   position: StreamPosition | undefined;
+  /** A server broke the order: only a whole snapshot is to be trusted next. */
+  isSuspect: boolean;
 }
 
 export interface SessionOptions {
@@ -39,20 +42,25 @@ export interface SessionOptions {
   readonly info: string;
   readonly clientId: string;
   send(message: ClientMessage): void;
+  /** Before anything that is held changes. May throw: then this server is not followed. */
+  onBeforeWelcome(welcome: Welcome): void;
   onWelcome(welcome: Welcome): void;
   onSnapshotEnd(): void;
+  onDelta(delta: Delta): void;
   onPing(ping: Ping): void;
+  /** The server will close; what it still sends counts. */
+  onGoodbye(error: SyncClientError): void;
 }
 
 type Phase = "handshake" | "snapshot" | "streaming";
 
 /**
  * The protocol as one connection sees it: holds every message to the order that it must come in and fills the buffer.
- * Throws {@link SyncClientError}: PROTOCOL where the server broke the order, REJECTED and GOODBYE where it said so.
+ * Throws {@link SyncClientError}: PROTOCOL where the server broke the order, REJECTED where it said so.
  *
  * ```
- *  hello -> handshake --welcome snapshot--> snapshot --snapshot-end--> streaming
- *               \------------welcome deltas------------------------------^  delta n+1.., status, ping
+ *  hello -> handshake --welcome snapshot, buckets--> snapshot --snapshot-end--> streaming
+ *               \------------welcome deltas---------------------------------------^  delta n+1.., status, ping
  * ```
  */
 export class Session {
@@ -61,6 +69,8 @@ export class Session {
   #phase: Phase = "handshake";
   #welcome: Welcome | undefined;
   #snapshotKVs = 0;
+  /** Of the digests in the hello; 0: it had none. */
+  #bucketCount = 0;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -70,9 +80,20 @@ export class Session {
   /** Call once, when the connection is open. */
   start(): void {
     const { syncer, hostname, info, clientId } = this.#options;
-    const { position } = this.#stream;
-    const hello: Hello = { type: "hello", version: PROTOCOL_VERSION, hostname, syncer, info, clientId };
-    this.#options.send(position === undefined ? hello : { ...hello, resume: position });
+    const { buffer, position, isSuspect } = this.#stream;
+    const digests = isSuspect ? undefined : buffer.digests();
+    this.#bucketCount = digests === undefined ? 0 : bucketCountOf(digests);
+    const hello: Hello = {
+      type: "hello",
+      version: PROTOCOL_VERSION,
+      hostname,
+      syncer,
+      info,
+      clientId,
+      ...(position !== undefined && { resume: position }),
+      ...(digests !== undefined && { digests }),
+    };
+    this.#options.send(hello);
   }
 
   onMessage(message: ServerMessage): void {
@@ -106,7 +127,7 @@ export class Session {
         this.#expect("handshake", message);
         throw ended("SYNC_CLIENT_REJECTED", "rejected this client", message);
       default:
-        throw ended("SYNC_CLIENT_GOODBYE", "ended the stream", message);
+        this.#options.onGoodbye(ended("SYNC_CLIENT_GOODBYE", "ended the stream", message));
     }
   }
 
@@ -120,10 +141,13 @@ export class Session {
       const { position } = stream;
       if (position?.epoch !== epoch || position.sequence !== sequence)
         throw broken(`Server resumes at ${sequence}, not at ${position?.sequence ?? "a snapshot"}`);
+      this.#options.onBeforeWelcome(welcome);
       this.#phase = "streaming";
     } else {
+      const scope = this.#scopeOf(welcome);
+      this.#options.onBeforeWelcome(welcome);
       stream.position = undefined;
-      stream.buffer.startSnapshot();
+      stream.buffer.startSnapshot(scope);
       this.#phase = "snapshot";
     }
     this.#welcome = welcome;
@@ -132,6 +156,15 @@ export class Session {
     // After a resume the server knows of no ack yet.
     const { applied } = stream.acks;
     if (applied !== undefined) this.#options.send({ type: "ack", sequence: applied });
+  }
+
+  #scopeOf({ resume, buckets = [] }: Welcome): BucketScope | undefined {
+    if (resume !== "buckets") return undefined;
+    const count = this.#bucketCount;
+    if (count === 0) throw broken("Server sends some buckets to a client that told it nothing");
+    const beyond = buckets.find((bucket) => bucket >= count);
+    if (beyond !== undefined) throw broken(`Server names bucket ${beyond} of ${count}`);
+    return { buckets, count };
   }
 
   #onSnapshotChunk(chunk: SnapshotChunk): void {
@@ -145,6 +178,7 @@ export class Session {
     if (end.sequence !== this.#welcome?.sequence)
       throw broken(`Server ends a snapshot of ${end.sequence}, begun as ${this.#welcome?.sequence ?? "none"}`);
     this.#phase = "streaming";
+    this.#stream.isSuspect = false;
     this.#moveTo(end.sequence);
     this.#options.onSnapshotEnd();
   }
@@ -155,6 +189,7 @@ export class Session {
       throw broken(`Server sent the changes from ${delta.fromSequence} to ${delta.sequence} after ${at ?? "nothing"}`);
     this.#stream.buffer.onKVs(delta.kvs);
     this.#moveTo(delta.sequence);
+    this.#options.onDelta(delta);
   }
 
   #onStatus(status: Status): void {

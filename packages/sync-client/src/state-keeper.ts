@@ -1,5 +1,6 @@
 import { CodedError } from "@bulrush/base";
 import type { Ping, ServerMessage, Welcome } from "@bulrush/proto";
+import type { ServerAddress } from "./server-address.ts";
 import type { SyncClientCounts, SyncClientOptions, SyncClientState } from "./options.ts";
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
@@ -14,7 +15,9 @@ export class StateKeeper {
   readonly #counts: Mutable<Omit<SyncClientCounts, keyof Supplied>> = {
     connects: 0,
     snapshots: 0,
+    bucketResumes: 0,
     resumes: 0,
+    moves: 0,
     failures: 0,
     receivedKVs: 0,
     badKeys: 0,
@@ -25,6 +28,7 @@ export class StateKeeper {
     serverName: undefined,
     status: "wait-for-ready",
     upstreamAgeMs: undefined,
+    staleSinceMs: undefined,
     lastMessageAtMs: undefined,
     lastError: undefined,
   };
@@ -46,14 +50,14 @@ export class StateKeeper {
     if (this.#state.phase !== before) this.#options.onStateChange?.(this.read());
   }
 
-  welcomed(welcome: Welcome): void {
+  welcomed(server: ServerAddress, { resume, serverName, staleSinceMs }: Welcome, isMove: boolean): void {
     this.#counts.connects++;
-    if (welcome.resume === "deltas") this.#counts.resumes++;
+    if (isMove) this.#counts.moves++;
+    if (resume === "deltas") this.#counts.resumes++;
+    else if (resume === "buckets") this.#counts.bucketResumes++;
     else this.#counts.snapshots++;
-    this.set({
-      phase: welcome.resume === "deltas" ? "streaming" : "snapshot",
-      serverName: welcome.serverName,
-    });
+    this.#state = { ...this.#state, staleSinceMs, upstreamAgeMs: undefined };
+    this.set({ phase: resume === "deltas" ? "streaming" : "snapshot", server, serverName });
   }
 
   received(message: ServerMessage): void {
@@ -62,7 +66,7 @@ export class StateKeeper {
   }
 
   pinged(ping: Ping): void {
-    this.#state = { ...this.#state, upstreamAgeMs: ping.upstreamAgeMs };
+    this.#state = { ...this.#state, upstreamAgeMs: ping.upstreamAgeMs, staleSinceMs: ping.staleSinceMs };
   }
 
   failed(error: Error): void {
