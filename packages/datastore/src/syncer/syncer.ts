@@ -37,7 +37,7 @@ export interface KindReport {
   readonly sinceMs?: number;
   /** The stored things that cannot be used as they are written; absent when there is none. They hold nothing else up. */
   readonly unusable?: UnusableItems;
-  /** Time since the server last answered (list, opened watch, event, bookmark, probe); undefined before the first answer. */
+  /** Time since the server last answered (list, watch, event, bookmark, probe); undefined before the first answer. */
   readonly upstreamAgeMs: number | undefined;
   /** Keys sent and alive. */
   readonly keys: number;
