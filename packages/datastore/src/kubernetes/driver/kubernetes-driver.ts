@@ -61,7 +61,7 @@ export class KubernetesDriver implements DatastoreDriver {
   readonly #slots: Slots;
   readonly #closed = new AbortController();
   readonly #pacers = new Map<DatastoreKind, Pacer>();
-  /** Kinds that were listed once: from then on "any recent state" may not be older. */
+  /** Kinds of which a list has begun to come: from then on "any recent state" may not be older. */
   readonly #listed = new Set<DatastoreKind>();
   readonly #skipped: SkippedObjects;
 
@@ -102,7 +102,6 @@ export class KubernetesDriver implements DatastoreDriver {
       if (name === undefined) release = await this.#slots.acquire(signal);
       yield* this.#pages(request, selections);
       pacer.succeeded();
-      this.#listed.add(kind);
     } catch (error) {
       if (signal.aborted) throw error;
       pacer.failed(error);
@@ -180,6 +179,7 @@ export class KubernetesDriver implements DatastoreDriver {
       for await (const page of this.#reader.read({ selection, revision: parts[i] ?? "", signal })) {
         last = page.revision;
         const items = this.#itemsOf(page, selection);
+        this.#listed.add(kind);
         yield { items: name === undefined ? items : items.filter((item) => item.name === name), revision: "" };
       }
       reached.push(last);

@@ -243,6 +243,33 @@ test("list() gives up a server that does not answer, or stops in the middle, and
   }
 });
 
+test("list() asks for the newest state also after a first list that failed halfway", async (t) => {
+  const { server, driver, clock } = await driverFixture(t);
+  const objects = Array.from({ length: 500 }, (_, i) => ({
+    metadata: { name: `s-${i}`, namespace: "shop", resourceVersion: "5" },
+  }));
+  const cut: Fault = (_, answer) => {
+    const page = JSON.stringify(objects).slice(0, -1);
+    answer.writeHead(200, { "content-length": "1000000" });
+    answer.write(`{"metadata":{},"items":${page}`, () => answer.destroy());
+    return true;
+  };
+  server.faults.push(faultOn(SERVICES, cut, 1));
+  let items = 0;
+  await assert.rejects(async () => {
+    const { signal } = new AbortController();
+    for await (const page of driver.list({ kind: "KubernetesService", revision: "0", signal }))
+      items += page.items.length;
+  });
+  assert.equal(items, 500);
+  await clock.advance(10_000);
+  await listAll(driver, "KubernetesService");
+  assert.deepEqual(asked(server.requests, SERVICES), [
+    "list limit=500 resourceVersion=0 resourceVersionMatch=NotOlderThan",
+    "list limit=500",
+  ]);
+});
+
 test("list() fails when the answer is cut, or is no list", async (t) => {
   const { server, driver, clock } = await driverFixture(t);
   const cut: Fault = (_, answer) => {
