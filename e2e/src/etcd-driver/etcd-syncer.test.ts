@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "@bulrush/base";
+import { isDeepStrictEqual } from "node:util";
+import { seededRandom, systemClock } from "@bulrush/base";
 import {
   convertResources,
   createSyncer,
@@ -14,10 +14,37 @@ import {
 import { formatKey, type Resource, type SyncStatus, type SyncerType, type Update } from "@bulrush/model";
 import { skipWithoutKube } from "../kube/binaries.ts";
 import { EtcdServer } from "../kube/etcd-server.ts";
+import { Choices } from "../random/choices.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 import { calico, openDriver, openWriter, soon } from "./world.ts";
 
 const clock = systemClock({ keepAlive: true });
+
+/** Far more than it takes on a busy machine. */
+const LIMIT_MS = 60_000;
+
+/** What is waited for, and wakes who waits. */
+class Changes {
+  #next = Promise.withResolvers<void>();
+
+  happen(): void {
+    this.#next.resolve();
+    this.#next = Promise.withResolvers();
+  }
+
+  /** Returns once `isSo`, asked now and after each change. Rejects in the end with what `isSo` threw last. */
+  async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+    const signal = AbortSignal.timeout(LIMIT_MS);
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => {});
+    signal.addEventListener("abort", () => reject(new Error("It did not happen in time")));
+    for (;;) {
+      const next = this.#next.promise;
+      if (await isSo()) return;
+      await Promise.race([next, promise]);
+    }
+  }
+}
 
 /** What a client of a syncer knows. */
 class Follower {
@@ -25,29 +52,39 @@ class Follower {
   readonly deleted: string[] = [];
   readonly statuses: SyncStatus[] = [];
   readonly syncer: Syncer;
+  readonly #changes = new Changes();
 
   constructor(type: SyncerType, driver: DatastoreDriver, nodeName = "") {
     const callbacks = {
-      onStatusUpdated: (status: SyncStatus) => void this.statuses.push(status),
-      onUpdates: (updates: readonly Update[]) => updates.forEach((update) => this.#apply(update)),
+      onStatusUpdated: (status: SyncStatus) => {
+        this.statuses.push(status);
+        this.#changes.happen();
+      },
+      onUpdates: (updates: readonly Update[]) => {
+        for (const update of updates) this.#apply(update);
+        this.#changes.happen();
+      },
     };
     this.syncer = createSyncer(type, { driver, clock, callbacks, nodeName });
     this.syncer.start();
   }
 
-  /** Waits until what it knows is `want`. */
-  async reaches(want: () => Promise<ReadonlyMap<string, unknown>>, limitMs = 30_000): Promise<void> {
-    for (const startMs = performance.now(); ; ) {
-      const wanted = await want();
-      try {
-        assert.equal(this.statuses.at(-1), "in-sync");
-        assert.deepEqual(this.state, wanted);
-        return;
-      } catch (error) {
-        if (performance.now() - startMs > limitMs) throw error;
-      }
-      await sleep(100);
+  /** Waits until it is in sync and what it knows is `want`; says what it knows instead. */
+  async reaches(want: () => Promise<ReadonlyMap<string, unknown>>): Promise<void> {
+    try {
+      await this.#changes.until(
+        async () => this.statuses.at(-1) === "in-sync" && isDeepStrictEqual(this.state, await want()),
+      );
+    } catch {
+      assert.equal(this.statuses.at(-1), "in-sync");
+      assert.deepEqual(this.state, await want());
     }
+  }
+
+  /** Waits until it is in sync; it must know exactly these then. */
+  async hasKeys(want: readonly string[]): Promise<void> {
+    await this.#changes.until(() => this.statuses.at(-1) === "in-sync");
+    assert.deepEqual([...this.state.keys()].sort(), [...want].sort());
   }
 
   #apply({ key, value }: Update): void {
@@ -59,6 +96,22 @@ class Follower {
   }
 }
 
+/** A driver that says when somebody watches. */
+function withWatchCount(driver: DatastoreDriver, onWatch: () => void): DatastoreDriver {
+  return {
+    type: driver.type,
+    ...(driver.usePodCIDR !== undefined && { usePodCIDR: driver.usePodCIDR }),
+    list: (request) => driver.list(request),
+    watch: (request) => {
+      onWatch();
+      return driver.watch(request);
+    },
+    probe: (kind, signal) => driver.probe(kind, signal),
+    problems: () => driver.problems(),
+    close: () => driver.close(),
+  };
+}
+
 const KINDS = ["GlobalNetworkPolicy", "NetworkPolicy", "GlobalNetworkSet", "NetworkSet", "Tier", "Profile", "IPPool"];
 
 describe("a syncer on a real etcd", { skip: skipWithoutKube() }, () => {
@@ -66,6 +119,8 @@ describe("a syncer on a real etcd", { skip: skipWithoutKube() }, () => {
   let proxy: TcpProxy;
   let writer: DatastoreWriter;
   let driver: DatastoreDriver;
+  let watches = 0;
+  const watched = new Changes();
   const syncers: Syncer[] = [];
   const follow = (type: SyncerType, nodeName?: string): Follower => {
     const follower = new Follower(type, driver, nodeName);
@@ -78,7 +133,10 @@ describe("a syncer on a real etcd", { skip: skipWithoutKube() }, () => {
     proxy = await TcpProxy.start(etcd.port);
     writer = await openWriter({ endpoints: [etcd.endpoint] });
     const settings = { endpoints: [proxy.endpoint], watchIdleMs: 200, watchAnswerTimeoutMs: 500, pageItems: 20 };
-    driver = await openDriver(settings);
+    driver = withWatchCount(await openDriver(settings), () => {
+      watches++;
+      watched.happen();
+    });
     await ensureInitialized(writer, {
       version: "v3.32.0",
       clusterType: "lab",
@@ -109,19 +167,18 @@ describe("a syncer on a real etcd", { skip: skipWithoutKube() }, () => {
     new Map(convertResources(await stored()).updates.map(({ path, value }) => [path, value]));
 
   test("felix: after random changes, restarts, silence and compactions it knows what a fresh list says", async () => {
-    let seed = 7;
-    const random = (below: number): number => {
-      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
-      return seed % below;
-    };
+    const choices = new Choices(seededRandom(7));
     const felix = follow("felix");
     await felix.reaches(wanted);
     const removed = new Set<string>();
     for (let i = 0; i < 300; i++) {
       if (i === 80) await etcd.daemon.restart();
       if (i === 160) {
+        await felix.reaches(wanted);
         etcd.daemon.pause();
-        await sleep(1500);
+        // The silence is noticed: somebody watches anew.
+        const before = watches;
+        await watched.until(() => watches > before);
         etcd.daemon.resume();
       }
       // Changes that nobody sees, and that are forgotten before somebody asks.
@@ -130,13 +187,13 @@ describe("a syncer on a real etcd", { skip: skipWithoutKube() }, () => {
         await etcd.compact();
         proxy.mend();
       }
-      const kind = KINDS[random(KINDS.length)] ?? "";
-      const n = random(12);
+      const kind = choices.pick(KINDS);
+      const n = choices.below(12);
       const resource = randomResource(kind, n, i);
       const id = resourceIdOf(resource);
       const known = await writer.get(id, soon());
       if (known === undefined) await writer.create(resource, soon());
-      else if (random(3) > 0) await writer.update(resource, known.revision, soon());
+      else if (choices.chance(2 / 3)) await writer.update(resource, known.revision, soon());
       else {
         for (const { path } of convertResources([known.resource]).updates) removed.add(path);
         await writer.delete(id, known.revision, soon());
@@ -165,22 +222,14 @@ describe("a syncer on a real etcd", { skip: skipWithoutKube() }, () => {
     const tunnel = follow("tunnel-ip-allocation", "n2");
     const pools = [...(await wanted()).keys()].filter((path) => path.startsWith("/calico/v1/ipam/"));
     const v3 = "/calico/resources/v3/projectcalico.org";
-    const keysOf = async (follower: Follower, want: readonly string[]): Promise<void> => {
-      const sorted = [...want].sort();
-      for (const startMs = performance.now(); performance.now() - startMs < 20_000; ) {
-        if (follower.statuses.at(-1) === "in-sync") break;
-        await sleep(50);
-      }
-      assert.deepEqual([...follower.state.keys()].sort(), sorted);
-    };
-    await keysOf(bgp, [
+    await bgp.hasKeys([
       ...pools,
       `${v3}/nodes/n1`,
       `${v3}/nodes/n2`,
       `${v3}/bgppeers/peer`,
       "/calico/ipam/v2/host/n1/ipv4/block/10.1.0.0-26",
     ]);
-    await keysOf(tunnel, [...pools, `${v3}/nodes/n2`]);
+    await tunnel.hasKeys([...pools, `${v3}/nodes/n2`]);
   });
 });
 
