@@ -52,7 +52,7 @@ export function namespaceName(number: number): string {
 }
 
 /** How a write is to be found again in what a syncer tells of it. */
-export function markText(mark: number): string {
+function markText(mark: number): string {
   return `mark-${mark}-`;
 }
 
