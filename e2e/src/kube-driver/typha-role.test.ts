@@ -229,7 +229,7 @@ for (const apiVersion of [CALICO_CRD_V1, CALICO_V3]) {
         });
         assert.deepEqual(typha.deleted, []);
         const inSync = await typha.metrics("bulrush_typha_kind_in_sync");
-        assert.equal(inSync.length, 23);
+        assert.ok(inSync.length >= 23, String(inSync.length));
         for (const line of inSync) assert.match(line, / 1$/);
         assert.deepEqual(await typha.metrics("bulrush_typha_kind_amiss"), []);
         assert.equal(await typha.stop(), 0);

@@ -31,7 +31,7 @@ export type SyncerFactory = (type: SyncerType, callbacks: SyncerCallbacks) => Sy
 
 /** The usual source: a syncer on a datastore. */
 export function datastoreSyncer(driver: DatastoreDriver, clock: Clock, logger: Logger): SyncerFactory {
-  return (type, callbacks) => createSyncer(type, { driver, clock, callbacks, logger });
+  return (type, callbacks) => createSyncer(type, { driver, clock, callbacks, logger: logger.child({ syncer: type }) });
 }
 
 /**
@@ -134,11 +134,18 @@ export class Pipeline {
     return this.#feeder.windowMs;
   }
 
+  /** What is amiss with single kinds, in one text; none when all is well or nothing has begun. */
+  words(): readonly string[] {
+    const words = kindWords(this.kinds());
+    return words === "" ? [] : [words];
+  }
+
   /** For readiness: in sync, or why not. */
   readiness(): { readonly ready: boolean; readonly detail: string } {
     const { status, cache } = this;
-    const words = kindWords(this.kinds());
-    const because = words === "" ? "" : ` (${words})`;
+    const because = this.words()
+      .map((words) => ` (${words})`)
+      .join("");
     if (status === "in-sync") return { ready: true, detail: `in sync, ${cache.size} keys${because}` };
     if (this.#syncer === undefined) return { ready: false, detail: "waiting for the datastore" };
     const waiting = status === "wait-for-ready" ? "waiting for the datastore to be ready" : "reading the datastore";

@@ -27,6 +27,8 @@ export interface KubeRequest {
   readonly signal: AbortSignal;
   /** Goes past the limit of requests: one of a run whose first one was counted, or one that tells the time. */
   readonly isUnlimited?: boolean;
+  /** Until the answer begins, where that shall take less time than the client allows. */
+  readonly answerTimeoutMs?: number;
 }
 
 export interface KubeClientOptions {
@@ -91,6 +93,14 @@ export class KubeClient {
     }
   }
 
+  /**
+   * A connection turned out to be silent: others of the same age may be so as well. No request goes out on one that has
+   * waited in the meantime.
+   */
+  distrustConnections(): void {
+    this.#connection.distrust();
+  }
+
   close(): void {
     this.#connection.close();
   }
@@ -139,10 +149,12 @@ export class KubeClient {
         },
       });
       let timeout: DatastoreError | undefined;
-      const cancel = this.clock.after(this.answerTimeoutMs, () => {
-        const message = `${op}: no answer in ${this.answerTimeoutMs / 1000} s`;
+      const timeoutMs = Math.min(this.answerTimeoutMs, request.answerTimeoutMs ?? Number.POSITIVE_INFINITY);
+      const cancel = this.clock.after(timeoutMs, () => {
+        const message = `${op}: no answer in ${timeoutMs / 1000} s`;
         timeout = new DatastoreError(message, { code: "DATASTORE_TIMEOUT", op });
         sent.destroy(timeout);
+        this.distrustConnections();
       });
       const onAbort = (): void => {
         sent.destroy(new Error("Aborted"));

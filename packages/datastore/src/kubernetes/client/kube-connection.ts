@@ -82,6 +82,11 @@ export class KubeConnection {
     }
   }
 
+  /** Ends the connections that wait for a request: they may lead nowhere. Those in use are left to their requests. */
+  distrust(): void {
+    for (const agent of this.#agents) for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
+  }
+
   close(): void {
     for (const agent of this.#agents) agent.destroy();
   }

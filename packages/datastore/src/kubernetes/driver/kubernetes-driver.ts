@@ -200,6 +200,7 @@ export class KubernetesDriver implements DatastoreDriver {
   #watchEnded({ selection, hasHeardBookmark, isProper, isIdle }: HalfEnd): void {
     this.#watchLength.ended(pathOf(selection.source), hasHeardBookmark, isProper);
     if (!isIdle) return;
+    this.#client.distrustConnections();
     const watch = opOf("Watch", selection);
     this.#logger?.warn("A watch was silent and is replaced", { watch, idleMs: this.#watchIdleMs });
   }

@@ -34,6 +34,8 @@ export async function openWatch(client: KubeClient, request: OpenWatchRequest): 
       ...(withInitialEvents && { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan" }),
     },
     signal,
+    // A watch is answered at once, so silence is what it is later.
+    ...(!withInitialEvents && { answerTimeoutMs: idleMs }),
   });
   return new WatchLines({ answer, op, clock: client.clock, idleMs, signal, shape: eventOf(needs) });
 }

@@ -65,6 +65,42 @@ test("a watch that a dead connection has left silent ends, and another one goes 
   next.close();
 });
 
+test("after a silent watch no request goes out on a connection that has waited since before", async (t) => {
+  const { server, driver, clock } = await driverFixture(t);
+  const used: unknown[] = [];
+  server.faults.push((_, { socket }) => {
+    used.push(socket);
+    return undefined;
+  });
+  // Several connections, so that some wait for a request.
+  await Promise.all(Array.from({ length: 4 }, () => driver.probe("Tier", signal)));
+  const seen = follow(await watchTiers(driver, String(server.objects.revision)));
+  await until("the server has it", () => server.watchesOf(TIERS) === 1);
+  server.blackHole(TIERS);
+  await clock.advance(90_000);
+  await until("the watch is over", () => seen.at(-1) === "end");
+  const before = new Set(used.splice(0));
+  assert.ok(before.size > 1, "Nothing waited");
+  const next = await watchTiers(driver, String(server.objects.revision));
+  next.close();
+  assert.equal(used.length, 1);
+  assert.ok(!before.has(used[0]), "An old connection was taken");
+});
+
+test("a watch whose answer does not begin is given up as early as one that is silent", async (t) => {
+  const { server, driver, clock } = await driverFixture(t, { watchIdleTimeoutMs: 20_000 });
+  let asked = false;
+  server.faults.push(({ query }) => {
+    if (!query.has("watch")) return undefined;
+    asked = true;
+    return true;
+  });
+  const code = codeOf(watchTiers(driver, String(server.objects.revision)));
+  await until("the server has it", () => asked);
+  await clock.advance(20_000);
+  assert.equal(await code, "DATASTORE_TIMEOUT");
+});
+
 test("a quiet watch that hears bookmarks goes on, and its revision with them", async (t) => {
   const { server, driver, clock } = await driverFixture(t);
   const stream = await watchTiers(driver, String(server.objects.revision));
