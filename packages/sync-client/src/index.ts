@@ -10,3 +10,11 @@ export type {
 } from "./options.ts";
 export { formatServerAddress, parseServerAddress, type ServerAddress } from "./server-address.ts";
 export { type TLSMaterial, type TLSParameters, type TLSSource, tlsFromParameters } from "./tls.ts";
+export { addressServers } from "./discovery/address-servers.ts";
+export {
+  type ServiceServers,
+  serviceServers,
+  type SliceEvent,
+  type SliceFeed,
+} from "./discovery/service-servers.ts";
+export type { ServerSource } from "./server-source.ts";
