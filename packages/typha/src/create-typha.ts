@@ -4,6 +4,7 @@ import { type DatastoreDriver, type DatastoreWriter, formatProblem, type Problem
 import { type SyncerType, SYNCER_TYPES } from "@bulrush/proto";
 import type { HealthAggregator, Logger, Metrics } from "@bulrush/service";
 import type { AdminApi } from "./admin/admin-api.ts";
+import { type CompareAnswer, type CompareQuestion, compareWith } from "./admin/compare.ts";
 import { cachesView, clientsView } from "./admin/make-views.ts";
 import type { StatusView } from "./admin/views.ts";
 import { RANDOM_PORT, syncPort, syncServerSettings, syncTlsSettings } from "./config/load-typha-config.ts";
@@ -293,7 +294,8 @@ class WiredTypha implements Typha {
           port: port === RANDOM_PORT ? 0 : port,
           tls: syncTlsSettings(this.#config),
           clients: () => clientsView(this.#server, this.#pipelines),
-          caches: () => cachesView(this.#pipelines),
+          caches: () => cachesView(this.#server, this.#pipelines),
+          compare: (question) => this.#compare(question),
           status: () => this.#statusView(),
         });
         if (this.#stopping.signal.aborted) {
@@ -314,6 +316,11 @@ class WiredTypha implements Typha {
   #serverProblem(): string | undefined {
     if (this.#stopping.signal.aborted) return "draining: clients are sent elsewhere";
     return this.#listener === undefined ? "not started" : this.#listener.problem();
+  }
+
+  #compare(question: CompareQuestion): CompareAnswer | undefined {
+    const pipeline = this.#pipelines.find(({ type }) => type === question.syncer);
+    return pipeline === undefined ? undefined : compareWith(pipeline.cache, question);
   }
 
   #certificateNotice(): string | undefined {

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import { messageOf } from "@bulrush/base";
 import { TyphaError } from "../errors.ts";
 import type { SyncTlsSettings, TlsFiles } from "../server/tls-material.ts";
+import { type CompareAnswer, type CompareQuestion, MAX_COMPARED, parseCompareQuestion } from "./compare.ts";
 import type { CachesView, ClientsView, StatusView } from "./views.ts";
 
 export interface AdminApiOptions {
@@ -16,6 +17,8 @@ export interface AdminApiOptions {
   readonly clients: () => ClientsView;
   readonly caches: () => CachesView;
   readonly status: () => StatusView;
+  /** undefined: there is no such stream. */
+  readonly compare: (question: CompareQuestion) => CompareAnswer | undefined;
 }
 
 export interface AdminApi {
@@ -58,6 +61,13 @@ export async function serveAdminApi(options: AdminApiOptions): Promise<AdminApi>
   app.get("/api/v1/clients", () => options.clients());
   app.get("/api/v1/caches", () => options.caches());
   app.get("/api/v1/status", () => options.status());
+  app.post("/api/v1/compare", { bodyLimit: MAX_QUESTION_BYTES }, async ({ body }, reply) => {
+    const question = parseCompareQuestion(body);
+    if (question === undefined)
+      return reply.code(400).send({ error: `Expected {syncer, kvs: [{path, hash}]} of at most ${MAX_COMPARED} KVs` });
+    const answer = options.compare(question);
+    return answer ?? reply.code(404).send({ error: `There is no stream ${question.syncer}` });
+  });
   try {
     await app.listen({ host, port });
   } catch (cause) {
@@ -75,7 +85,10 @@ export async function serveAdminApi(options: AdminApiOptions): Promise<AdminApi>
   };
 }
 
-/** Requests have no body and few headers; a slow one is cut. */
+/** 10,000 KVs with the longest paths. */
+const MAX_QUESTION_BYTES = 24 * 1024 * 1024;
+
+/** Other requests have no body and few headers; a slow one is cut. */
 const LIMITS = { bodyLimit: 1024, requestTimeout: 10_000, forceCloseConnections: true } as const;
 
 const SECURE = { requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.2" } as const;

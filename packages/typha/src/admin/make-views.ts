@@ -40,11 +40,11 @@ function clientView(
   };
 }
 
-export function cachesView(pipelines: readonly Pipeline[]): CachesView {
-  return { caches: pipelines.map(cacheView) };
+export function cachesView(server: SyncServer, pipelines: readonly Pipeline[]): CachesView {
+  return { caches: pipelines.map((pipeline) => cacheView(server, pipeline)) };
 }
 
-function cacheView(pipeline: Pipeline): CacheView {
+function cacheView(server: SyncServer, pipeline: Pipeline): CacheView {
   const { cache } = pipeline;
   const { head, history, counters } = cache;
   return {
@@ -61,6 +61,7 @@ function cacheView(pipeline: Pipeline): CacheView {
     skipped: counters.skipped,
     snapshotsGenerated: counters.snapshots.generated,
     snapshotsReused: counters.snapshots.reused,
+    propagation: server.propagation(cache.syncer).view(),
     kinds: pipeline.kinds().map(({ kind, status, reason, code, sinceMs, unusable, upstreamAgeMs, keys }) => ({
       kind,
       status,

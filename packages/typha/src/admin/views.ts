@@ -1,5 +1,6 @@
 import type { SyncStatus } from "@bulrush/model";
 import type { SyncerType, Welcome } from "@bulrush/proto";
+import type { PropagationView } from "../server/propagation.ts";
 import type { LimitReason } from "../limit/connection-limit.ts";
 
 /** GET /api/v1/clients: one entry per stream, oldest first. Times are ISO 8601, ages and lags milliseconds. */
@@ -53,6 +54,8 @@ export interface CacheView {
   readonly skipped: number;
   readonly snapshotsGenerated: number;
   readonly snapshotsReused: number;
+  /** How long changes took to be in force at clients. */
+  readonly propagation: PropagationView;
   /** What the source says about each kind. */
   readonly kinds: readonly KindView[];
 }

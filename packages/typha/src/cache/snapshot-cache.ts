@@ -167,6 +167,12 @@ export class SnapshotCache {
     return { count, oldestSequence, bytes };
   }
 
+  /** The KV of a path at the head. */
+  get(path: string): KV | undefined {
+    const position = this.#positions.get(path);
+    return position === undefined ? undefined : this.#store.get(position);
+  }
+
   /** The breadcrumb of this sequence while it is retained. The head always is. */
   at(sequence: number): Breadcrumb | undefined {
     return this.#retention.at(sequence);

@@ -227,7 +227,9 @@ export class ClientSession {
       if (this.#state === "opening" && this.#stream !== undefined) {
         this.#state = "streaming";
         const { serverName } = this.#context.settings;
-        this.#stream.begin(opening, { version, connectionId: this.id, serverName });
+        const staleSinceMs = this.#context.staleSinceMs(hello.syncer);
+        const stale = staleSinceMs === undefined ? {} : { staleSinceMs };
+        this.#stream.begin(opening, { version, connectionId: this.id, serverName, ...stale });
       } else if (opening.snapshot !== undefined) cache.release(opening.snapshot);
     } catch (error) {
       this.#context.logger.error("Cannot make a snapshot", { error, syncer: hello.syncer });

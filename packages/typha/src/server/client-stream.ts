@@ -169,8 +169,11 @@ export class ClientStream {
     const first = this.#appliedSequence === undefined;
     this.#appliedSequence = sequence;
     const crumb = first ? undefined : this.#cache.at(sequence);
-    if (crumb !== undefined && crumb.kvCount > 0)
-      this.#metrics.propagationSeconds.observe(Math.max(0, nowMs - crumb.seenAtMs) / 1000);
+    if (crumb !== undefined && crumb.kvCount > 0) {
+      const ms = Math.max(0, nowMs - crumb.seenAtMs);
+      this.#metrics.propagationSeconds.observe(ms / 1000);
+      this.#context.propagation(this.syncer).add(ms);
+    }
     return undefined;
   }
 

@@ -4,6 +4,7 @@ import type { Logger } from "@bulrush/service";
 import type { SnapshotCache } from "../cache/snapshot-cache.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { LimitedLog } from "./limited-log.ts";
+import type { PropagationWindow } from "./propagation.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 import type { SyncServerSettings } from "./settings.ts";
 
@@ -33,6 +34,10 @@ export interface SessionContext {
   advice(code: RejectCode | GoodbyeCode): Advice;
   /** The ping of this moment, one frame for all clients of a type. */
   pingFrame(type: SyncerType): Buffer;
+  /** Unix ms of the last answer of a stream's source, if it is stale. */
+  staleSinceMs(type: SyncerType): number | undefined;
+  /** Where the propagation times of a type are kept. */
+  propagation(type: SyncerType): PropagationWindow;
   onStreaming(session: ClientSession): void;
   onClosed(session: ClientSession): void;
 }

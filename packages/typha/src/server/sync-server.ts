@@ -7,6 +7,7 @@ import { ClientSession } from "./client-session.ts";
 import { Drain } from "./drain.ts";
 import { FanOut } from "./fan-out.ts";
 import { LimitedLog } from "./limited-log.ts";
+import { PropagationWindow } from "./propagation.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 import type { Advice, SessionContext } from "./session-context.ts";
 import { type SyncServerSettings, sweepIntervalMs } from "./settings.ts";
@@ -91,6 +92,7 @@ export class SyncServer {
   readonly #sweepMs: number;
   readonly #idPrefix: string;
   readonly #pings = new Map<SyncerType, { readonly atMs: number; readonly frame: Buffer }>();
+  readonly #propagation = new Map<SyncerType, PropagationWindow>();
   #nextId = 1;
   #drain: Drain | undefined = undefined;
   #cancelSweep: () => void = () => {};
@@ -115,6 +117,8 @@ export class SyncServer {
       admission: () => this.#admission(),
       advice: (code) => this.#advice(code),
       pingFrame: (type) => this.#pingFrame(type),
+      staleSinceMs: (type) => this.#staleSinceMs(type),
+      propagation: (type) => this.propagation(type),
       onStreaming: (session) => this.#onStreaming(session),
       onClosed: (session) => this.#onClosed(session),
     };
@@ -131,6 +135,13 @@ export class SyncServer {
   /** The streaming sessions. */
   sessions(): readonly ClientSession[] {
     return this.#registry.all();
+  }
+
+  /** The newest propagation times of a type. */
+  propagation(type: SyncerType): PropagationWindow {
+    let window = this.#propagation.get(type);
+    if (window === undefined) this.#propagation.set(type, (window = new PropagationWindow()));
+    return window;
   }
 
   /** True when another live client has the same node name. */
@@ -231,10 +242,15 @@ export class SyncServer {
       sentAtMs: nowMs,
       upstreamAgeMs,
       sequence: stream?.cache.head.sequence ?? 0,
-      ...(this.#isStale(upstreamAgeMs) && { staleSinceMs: nowMs - upstreamAgeMs }),
+      ...(this.#isStale(upstreamAgeMs) && { staleSinceMs: Math.max(0, nowMs - upstreamAgeMs) }),
     });
     this.#pings.set(type, { atMs: nowMs, frame });
     return frame;
+  }
+
+  #staleSinceMs(type: SyncerType): number | undefined {
+    const ageMs = this.#streams.get(type)?.upstreamAgeMs() ?? 0;
+    return this.#isStale(ageMs) ? Math.max(0, this.#options.clock.nowMs() - ageMs) : undefined;
   }
 
   #isStale(upstreamAgeMs: number): boolean {

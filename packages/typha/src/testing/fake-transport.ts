@@ -121,7 +121,7 @@ function formatReceived(message: ServerMessage): string {
     case "welcome":
       return `welcome ${message.resume} from ${message.sequence}, epoch ${message.epoch}, ${message.syncer}${
         message.buckets === undefined ? "" : `, buckets ${message.buckets.join() || "none"}`
-      }`;
+      }${message.staleSinceMs === undefined ? "" : `, stale since ${message.staleSinceMs}`}`;
     case "snapshot":
       return `snapshot ${message.kvs.map((kv) => `${kv.path}=${String(kv.value)}`).join(" ")}`;
     case "snapshot-end":
