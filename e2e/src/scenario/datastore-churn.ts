@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { seededRandom, sleep, systemClock } from "@bulrush/base";
-import type { Resource, SyncerType } from "@bulrush/model";
+import type { SyncerType } from "@bulrush/model";
 import {
   type Evidence,
   type Fault,
@@ -183,7 +183,7 @@ class Churn {
     const { quick, progress } = this.#options;
     let isOver = false;
     const writing = this.#write(() => isOver);
-    await Promise.race([this.#calm(quick ? CALM_MS.quick : CALM_MS.whole), writing]);
+    await Promise.race([sleep(CLOCK, quick ? CALM_MS.quick : CALM_MS.whole, NEVER), writing]);
     progress(`${this.#writer.changes} changes; ${fault.name}`);
     try {
       await Promise.race([fault.run(this.#faults, this.#evidence), writing]);
@@ -201,10 +201,6 @@ class Churn {
     }
   }
 
-  #calm(forMs: number): Promise<void> {
-    return sleep(CLOCK, forMs, NEVER);
-  }
-
   #moreChanges(count: number): Promise<void> {
     const wanted = this.#writer.changes + count;
     return until(CLOCK, `${count} changes`, () => this.#writer.changes >= wanted);
@@ -215,7 +211,7 @@ class Churn {
     const { seed, progress } = this.#options;
     const startMs = CLOCK.monotonicMs();
     const { admin } = this.#store.server;
-    const wanted = await patiently(CLOCK, async () => freshList(admin, await this.#list()));
+    const wanted = await patiently(CLOCK, async () => freshList(admin, await this.#store.list()));
     while (this.#differences(wanted).length > 0 && CLOCK.monotonicMs() - startMs < SETTLE_LIMIT_MS) {
       this.#syncers.check();
       await sleep(CLOCK, 50, NEVER);
@@ -233,10 +229,6 @@ class Churn {
     progress(
       `all is well after ${settleMs} ms: ${this.#keys} keys, heap ${mib(memory.heapBytes)} MiB, resident ${mib(memory.rssBytes)} MiB`,
     );
-  }
-
-  #list(): Promise<Resource[]> {
-    return this.#store.list();
   }
 
   #differences(wanted: Wanted): string[] {
