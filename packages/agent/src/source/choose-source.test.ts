@@ -21,6 +21,8 @@ function choose(env: Record<string, string>, fileText?: string): Source {
 test("chooseSource() takes a Typha where one is set", () => {
   for (const address of ["typha:5473", "[fd00::1]:5473"])
     assert.equal(choose({ FELIX_TYPHAADDR: address, DATASTORE_TYPE: "kubernetes" }).report().detail, "stopped");
+  const service = { FELIX_TYPHAK8SSERVICENAME: "calico-typha", DATASTORE_TYPE: "etcdv3", ETCD_ENDPOINTS: "http://e:1" };
+  assert.equal(choose(service).report().detail, "stopped");
 });
 
 test("chooseSource() takes the datastore that the environment or the file names", () => {
@@ -48,5 +50,8 @@ test("chooseSource() says what is missing", () => {
     code: "DATASTORE_BAD_CONFIG",
     message: /BULRUSH_DATASTORE_DIR/,
   });
-  assert.throws(() => choose({ FELIX_TYPHAK8SSERVICENAME: "calico-typha" }), { code: "AGENT_CONFIG" });
+  assert.throws(() => choose({ FELIX_TYPHAK8SSERVICENAME: "calico-typha", K8S_API_ENDPOINT: "no URL" }), {
+    code: "DATASTORE_BAD_CONFIG",
+    message: /K8S_API_ENDPOINT/,
+  });
 });

@@ -1,29 +1,39 @@
 import type { Clock } from "@bulrush/base";
+import type { DatastoreConfig } from "@bulrush/datastore";
 import type { Logger } from "@bulrush/service";
 import {
+  addressServers,
   createSyncClient,
   formatServerAddress,
-  parseServerAddress,
+  type ServerSource,
+  serviceServers,
   type SyncClientState,
   tlsFromParameters,
 } from "@bulrush/sync-client";
 import type { FelixConfig } from "../config/felix-config.ts";
+import { serviceSlices } from "./service-slices.ts";
 import type { SourceFactory, SourceReport } from "./source.ts";
+
+/** The port of Typha's Service, by name: there is no setting for it on this side. */
+const PORT_NAME = "calico-typha";
 
 export interface TyphaSourceOptions {
   readonly config: FelixConfig;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  /** The Kubernetes API that has the Service; called where no TyphaAddr is set. May throw. */
+  readonly services: () => DatastoreConfig;
 }
 
 /**
- * Follows the Typha of TyphaAddr. Throws SYNC_CLIENT_TLS_INCOMPLETE or SYNC_CLIENT_BAD_ADDRESS, and what it returns does
- * not: bad settings come out while they can still be read again.
+ * Follows the Typha of TyphaAddr, or one of the Service that is set. Throws SYNC_CLIENT_TLS_INCOMPLETE,
+ * SYNC_CLIENT_BAD_ADDRESS or what `services` throws, and what it returns does not: bad settings come out while they can
+ * still be read again.
  */
 export function typhaSource(options: TyphaSourceOptions): SourceFactory {
   const { config, clock, random, logger } = options;
-  const servers = [parseServerAddress(config.TyphaAddr)];
+  const makeServers = serversOf(options);
   const tls = tlsFromParameters({
     caFile: config.TyphaCAFile,
     certFile: config.TyphaCertFile,
@@ -32,8 +42,9 @@ export function typhaSource(options: TyphaSourceOptions): SourceFactory {
     serverURISAN: config.TyphaURISAN,
   });
   return (callbacks) => {
+    const opened = makeServers();
     const client = createSyncClient({
-      servers,
+      servers: opened.servers,
       ...(tls !== undefined && { tls }),
       hostname: config.FelixHostname,
       nodeName: config.FelixHostname,
@@ -48,10 +59,36 @@ export function typhaSource(options: TyphaSourceOptions): SourceFactory {
     });
     return {
       start: () => client.start(),
-      stop: () => client.stop(),
+      async stop() {
+        await client.stop();
+        await opened.close();
+      },
       ack: (sequence) => client.ack(sequence),
       report: () => describe(client.state()),
     };
+  };
+}
+
+interface OpenServers {
+  readonly servers: ServerSource;
+  close(): Promise<void>;
+}
+
+function serversOf({ config, services, clock, random, logger }: TyphaSourceOptions): () => OpenServers {
+  const { TyphaAddr, TyphaK8sServiceName: serviceName, TyphaK8sNamespace: namespace } = config;
+  if (TyphaAddr !== "") {
+    const servers = addressServers(TyphaAddr);
+    return () => ({ servers, close: () => Promise.resolve() });
+  }
+  const datastore = services();
+  return () => {
+    const feed = serviceSlices({ datastore, namespace, clock, logger });
+    const servers = serviceServers({ feed, serviceName, portName: PORT_NAME, clock, random, logger });
+    const close = async (): Promise<void> => {
+      servers.close();
+      await feed.close();
+    };
+    return { servers, close };
   };
 }
 

@@ -1,0 +1,68 @@
+import type { Clock } from "@bulrush/base";
+import { type DatastoreConfig, type DatastoreDriver, openDatastore, type WatchEvent } from "@bulrush/datastore";
+import type { EndpointSliceResource } from "@bulrush/model";
+import type { Logger } from "@bulrush/service";
+import type { SliceEvent, SliceFeed } from "@bulrush/sync-client";
+
+const KIND = "KubernetesEndpointSlice";
+
+export interface ServiceSlicesOptions {
+  /** The Kubernetes API. */
+  readonly datastore: DatastoreConfig;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The EndpointSlices of a namespace, and the end of what reads them. */
+export interface ServiceSlices extends SliceFeed {
+  close(): Promise<void>;
+}
+
+/** Reads the EndpointSlices of the Kubernetes API, which is opened when they are listed first. */
+export function serviceSlices({ datastore, namespace, clock, logger }: ServiceSlicesOptions): ServiceSlices {
+  let driver: DatastoreDriver | undefined;
+  return {
+    async list(signal) {
+      driver ??= await openDatastore(datastore, { clock, logger });
+      const slices: EndpointSliceResource[] = [];
+      let revision = "";
+      for await (const page of driver.list({ kind: KIND, revision: "", namespace, signal })) {
+        for (const { value } of page.items) if (value !== undefined) slices.push(value as EndpointSliceResource);
+        ({ revision } = page);
+      }
+      return { slices, revision };
+    },
+    async *watch(revision, signal) {
+      driver ??= await openDatastore(datastore, { clock, logger });
+      const stream = await driver.watch({ kind: KIND, revision, namespace, signal });
+      try {
+        for (let events = await stream.next(); events !== undefined; events = await stream.next())
+          yield events.flatMap(toSliceEvents);
+      } finally {
+        stream.close();
+      }
+    },
+    async close() {
+      await driver?.close();
+    },
+  };
+}
+
+/** Throws where only a new list helps. */
+function toSliceEvents(event: WatchEvent): SliceEvent[] {
+  switch (event.type) {
+    case "added":
+    case "modified": {
+      const { value, name } = event.item;
+      return [value === undefined ? { type: "deleted", name } : { type: "set", slice: value as EndpointSliceResource }];
+    }
+    case "deleted":
+      if (event.item === undefined) throw new Error("An EndpointSlice was deleted, and the server did not say which");
+      return [{ type: "deleted", name: event.item.name }];
+    case "bookmark":
+      return [];
+    case "error":
+      throw event.error;
+  }
+}
