@@ -1,5 +1,7 @@
 import { agentKill } from "./agent-kill.ts";
 import { datastoreChurn } from "./datastore-churn.ts";
+import { datastoreDegraded } from "./datastore-degraded.ts";
+import { datastoreSame } from "./datastore-same.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
 import { randomKernel } from "./random-kernel.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
@@ -14,4 +16,6 @@ export const SCENARIOS: readonly Scenario[] = [
   agentKill,
   typhaKill,
   datastoreChurn,
+  datastoreSame,
+  datastoreDegraded,
 ];

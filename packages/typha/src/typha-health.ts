@@ -77,6 +77,9 @@ export class TyphaHealth {
     const readiness = pipeline.readiness();
     const ageMs = pipeline.upstreamAgeMs();
     if (!readiness.ready || staleAfterMs <= 0 || ageMs <= staleAfterMs) return readiness;
-    return { ready: false, detail: `stale: no answer from the datastore for ${Math.round(ageMs / 1000)} s` };
+    const silent = pipeline.kinds().filter(({ upstreamAgeMs }) => (upstreamAgeMs ?? ageMs) > staleAfterMs);
+    const about = silent.map(({ kind }) => kind).join(", ");
+    const stale = `stale: no answer from the datastore for ${Math.round(ageMs / 1000)} s about ${about}`;
+    return { ready: false, detail: [stale, ...pipeline.words()].join("; ") };
   }
 }
