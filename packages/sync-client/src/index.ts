@@ -18,3 +18,6 @@ export {
   type SliceFeed,
 } from "./discovery/service-servers.ts";
 export type { ServerSource } from "./server-source.ts";
+export { chainOf, inspectFiles, type TLSFiles, type TLSFinding, type TLSSide } from "./tls/inspect-files.ts";
+export { identityFinding, type InspectOptions, inspectServer } from "./tls/inspect-server.ts";
+export { tlsOptions } from "./tls-check.ts";
