@@ -65,7 +65,7 @@ export class EtcdStore implements LabStore {
     const information = await this.#writer.get(CLUSTER_INFORMATION_ID, signal);
     const present = information === undefined ? [] : [information.resource];
     for (const resource of withBuiltIn([...resources, ...present])) {
-      const copy = copyOf(resource, aside);
+      const copy = etcdCopyOf(resource, aside);
       if (copy === undefined) continue;
       const id = identityOf(resourceIdOf(copy));
       if (!wanted.has(id)) wanted.set(id, copy);
@@ -93,8 +93,11 @@ function identityOf({ apiVersion, kind, namespace, name }: ResourceId): string {
   return `${apiVersion} ${kind} ${namespace}/${name}`;
 }
 
-/** What stands in etcd for a resource: itself if it is Calico's. */
-function copyOf(resource: Resource, aside: string[]): Resource | undefined {
+/**
+ * What stands in etcd for a resource: itself if it is Calico's. Undefined for what has no copy there, and for a pod that
+ * is on no host. What could not be read of it goes into `aside`.
+ */
+export function etcdCopyOf(resource: Resource, aside: string[]): Resource | undefined {
   if (resource.apiVersion === CALICO_V3) return resource;
   const item = toItem(resource, { usePodCIDR: false });
   if (item === undefined) return undefined;

@@ -162,7 +162,7 @@ function withNamespaces(resources: readonly Resource[]): Resource[] {
 }
 
 /** The object as somebody sends it: nothing that only the server says, and what it insists on. */
-function asWritten(resource: Resource): KubeObject {
+export function asWritten(resource: Resource): KubeObject {
   const { uid: _, resourceVersion: __, creationTimestamp: ___, ...metadata } = resource.metadata;
   const object = { ...resource, metadata: { ...metadata } } as unknown as KubeObject;
   if (object.apiVersion !== "v1" || object.kind !== "Pod") return object;

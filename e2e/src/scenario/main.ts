@@ -2,11 +2,12 @@ import { parseArgs } from "node:util";
 import { isInsideLab, labSignal, prepareLab, runInsideLab } from "../lab/enter.ts";
 import { SCENARIOS } from "./registry.ts";
 
-const HELP = `Usage: npm run e2e -- NAME [--quick | --minutes N] [--seed N]
+const HELP = `Usage: npm run e2e -- NAME [--quick | --minutes N | --steps N] [--seed N]
        npm run e2e -- --list
 
 Runs one scenario on real parts: processes, network namespaces of its own, real packets. The last line is its figures as
-JSON; the exit code is 0 when it passed. --minutes is for the scenarios that go on for a while (datastore-churn: 3).
+JSON; the exit code is 0 when it passed. --minutes is for the scenarios that go on for a while (datastore-churn: 3),
+--steps for those with a script (datastore-same: 1000).
 `;
 
 function list(): string {
@@ -21,6 +22,7 @@ const { values, positionals } = parseArgs({
     quick: { type: "boolean", default: false },
     minutes: { type: "string" },
     seed: { type: "string", default: "1" },
+    steps: { type: "string" },
     help: { type: "boolean", short: "h", default: false },
   },
 });
@@ -32,6 +34,12 @@ if (values.list || values.help) {
     `${positionals[0] === undefined ? "Name a scenario" : `There is no scenario '${positionals[0]}'`}:\n${list()}`,
   );
   process.exitCode = 2;
+} else if (values.minutes !== undefined && !(Number(values.minutes) > 0)) {
+  process.stderr.write(`--minutes is '${values.minutes}', expected a number above 0\n`);
+  process.exitCode = 2;
+} else if (values.steps !== undefined && !(Number(values.steps) > 0)) {
+  process.stderr.write(`--steps is '${values.steps}', expected a number above 0\n`);
+  process.exitCode = 2;
 } else if (isInsideLab()) {
   prepareLab();
   const startedMs = performance.now();
@@ -41,6 +49,7 @@ if (values.list || values.help) {
     const figures = await scenario.run({
       seed: Number(values.seed),
       quick: values.quick,
+      ...(values.steps !== undefined && { steps: Number(values.steps) }),
       ...(values.minutes !== undefined && { minutes: Number(values.minutes) }),
       progress: (text) => process.stderr.write(`${text}\n`),
     });

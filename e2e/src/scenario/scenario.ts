@@ -4,6 +4,8 @@ export interface ScenarioOptions {
   readonly seed: number;
   /** The short form, for the tests. */
   readonly quick: boolean;
+  /** How long the random script of a scenario is, for the ones that have one. Default: its own length. */
+  readonly steps?: number;
   /** How long it goes on, where that can be said; not in the short form. Default: the scenario's own. */
   readonly minutes?: number;
   /** Lines for people, on standard error. */
