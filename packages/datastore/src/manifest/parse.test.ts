@@ -174,6 +174,23 @@ test("parseManifest() keeps a policy or tier of which only labels are wrong, wit
   assert.deepEqual(parseManifest(bad, "f.yaml").resources, []);
 });
 
+test("parseManifest() does not let an odd label hide what else is wrong", () => {
+  const deep = `${"[".repeat(40)}${"]".repeat(40)}`;
+  const object = (metadata: string, spec = "{}"): string =>
+    `{"apiVersion":"projectcalico.org/v3","kind":"NetworkPolicy","metadata":{"name":"p",${metadata}},"spec":${spec}}`;
+  for (const text of [
+    object(`"namespace":[],"labels":{"a":${deep}}`),
+    object(`"labels":{"a":${deep}}`, `{"selector":${deep}}`),
+    object(`"labels":{"a":"b"}`, `{"labels":${deep}}`),
+  ]) {
+    const { resources, problems } = parse(text);
+    assert.deepEqual(resources, []);
+    assert.equal(problems.length, 1);
+  }
+  for (const metadata of [`"labels":{"a":${deep},"b":1},"annotations":{"c":${deep}}`, `"labels":${deep}`])
+    assert.deepEqual(parse(object(metadata)).resources, ["NetworkPolicy default/p 1:1"]);
+});
+
 test("parseManifest() refuses what nests too deep, in JSON as in YAML, and names the field", () => {
   const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
   const object = (spec: string): string =>

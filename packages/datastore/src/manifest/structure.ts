@@ -86,13 +86,16 @@ export function withoutBadLabels(object: unknown, issues: readonly StructureIssu
   if (!object["kind"].endsWith("NetworkPolicy") && object["kind"] !== "Tier") return undefined;
   const metadata: JsonObject = { ...object["metadata"] };
   for (const { path } of issues) {
-    const [, field = "", key] = path;
-    if (field !== "labels" && field !== "annotations") return undefined;
+    const [part, field = "", key] = path;
+    if (part !== "metadata" || (field !== "labels" && field !== "annotations")) return undefined;
     const map = metadata[field];
-    if (key === undefined) delete metadata[field];
-    else if (isObject(map)) metadata[field] = Object.fromEntries(Object.entries(map).filter(([name]) => name !== key));
+    if (key === undefined || !isObject(map)) delete metadata[field];
+    else metadata[field] = Object.fromEntries(Object.entries(map).filter(([name]) => name !== key));
   }
-  return { ...object, metadata };
+  const rest = { ...object, metadata };
+  // What is odd hides what else is wrong.
+  const left = checkStructure(rest);
+  return "plural" in left ? rest : withoutBadLabels(rest, left);
 }
 
 function isAbsent(value: unknown): boolean {
