@@ -17,7 +17,7 @@ import {
 /** Makes a valid resource of one kind: one of a few names, so that it is often there already. */
 export type MakeResource = (choices: Choices) => Resource;
 
-export const NODES = ["host-a", "host-b", "host-c"] as const;
+const NODES = ["host-a", "host-b", "host-c"] as const;
 /** How the names of things begin that a person writes and no cluster makes. */
 export const BY_HAND = "hand-";
 /** The orchestrator of workloads that are no pods. */

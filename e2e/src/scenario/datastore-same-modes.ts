@@ -1,3 +1,5 @@
+import { BY_HAND, ORCHESTRATOR } from "./datastore-same-kinds.ts";
+
 /** What kind of datastore it is: the two groups of Kubernetes are one. */
 export type Mode = "kubernetes" | "etcdv3" | "file";
 
@@ -38,12 +40,12 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     mode: "kubernetes",
-    paths: new RegExp(`^(?:/calico/v1/policy/profile|${V3}/profiles)/hand-`),
+    paths: new RegExp(`^(?:/calico/v1/policy/profile|${V3}/profiles)/${BY_HAND}`),
     reason: "a profile is a namespace or a service account there; others have no place",
   },
   {
     mode: "kubernetes",
-    paths: /^\/calico\/v1\/host\/[^/]*\/workload\/stack\//,
+    paths: new RegExp(`^/calico/v1/host/[^/]*/workload/${ORCHESTRATOR}/`),
     reason: "a workload endpoint is a pod there; others have no place",
   },
   {
@@ -55,7 +57,7 @@ export const DIFFERENCES: readonly Difference[] = [
 ];
 
 /** What only one mode has beside the rest, before anybody writes to it. */
-export const ALWAYS_THERE: readonly Pick<Difference, "mode" | "paths" | "reason">[] = [
+const ALWAYS_THERE: readonly Pick<Difference, "mode" | "paths" | "reason">[] = [
   {
     mode: "kubernetes",
     paths: new RegExp(

@@ -72,7 +72,7 @@ export class SameScript {
   }
 }
 
-export function identityOf(resource: Resource): string {
+function identityOf(resource: Resource): string {
   const { apiVersion, kind, namespace, name } = resourceIdOf(resource);
   return `${apiVersion} ${kind} ${namespace}/${name}`;
 }
