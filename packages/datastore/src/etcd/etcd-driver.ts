@@ -12,6 +12,7 @@ import type { DatastoreKind } from "../driver/kind.ts";
 import { DatastoreError } from "../errors.ts";
 import { Pacer } from "../kubernetes/driver/pacer.ts";
 import { SkippedObjects } from "../kubernetes/driver/skipped-objects.ts";
+import { Slots } from "../kubernetes/driver/slots.ts";
 import { DEFAULT_ALLOW_PROFILE } from "../kubernetes/profile.ts";
 import type { DatastoreContext } from "../driver/context.ts";
 import type { Problem } from "../problem.ts";
@@ -44,6 +45,8 @@ export class EtcdDriver implements DatastoreDriver {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #pacers = new Map<DatastoreKind, Pacer>();
+  /** Full lists run one at a time, so that a start does not ask for everything at once. */
+  readonly #slots = new Slots(1);
   readonly #skipped: SkippedObjects;
 
   /** @throws DatastoreError DATASTORE_BAD_CONFIG. Nothing is asked for yet. */
@@ -63,6 +66,7 @@ export class EtcdDriver implements DatastoreDriver {
     const range = this.#rangeOf(request);
     const pacer = this.#pacerOf(kind);
     await pacer.wait(signal);
+    const release = name === undefined ? await this.#slots.acquire(signal) : undefined;
     this.#skipped.startList(kind);
     try {
       let revision = "";
@@ -82,6 +86,8 @@ export class EtcdDriver implements DatastoreDriver {
     } catch (error) {
       if (!signal.aborted) pacer.failed(error);
       throw error;
+    } finally {
+      release?.();
     }
   }
 

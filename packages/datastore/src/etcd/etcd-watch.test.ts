@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ManualClock } from "@bulrush/base";
-import type { WatchEvent } from "../driver/driver.ts";
+import type { ListPage, WatchEvent } from "../driver/driver.ts";
+import type { DatastoreKind } from "../driver/kind.ts";
 import { datastoreCodeOf } from "../errors.ts";
 import { ALL_WATCHES, type Event, EVENT_DELETE, EVENT_PUT } from "./client/messages.ts";
 import { EtcdDriver } from "./etcd-driver.ts";
@@ -238,6 +239,31 @@ test("list() that is to be newer than the cluster is refused, but not for the re
   await list("100");
   await list("500@7");
   await assert.rejects(list("500"), (error) => datastoreCodeOf(error) === "DATASTORE_REVISION_TOO_LARGE");
+});
+
+test("full lists run one at a time; one of a single item does not wait", async () => {
+  const asked: string[] = [];
+  const { driver } = await makeWorld({
+    onRange: ({ key }) => {
+      asked.push(key.toString("utf8").split("/").slice(5).join("/"));
+      return { header: header(100) };
+    },
+  });
+  const list = (kind: DatastoreKind, name?: string): AsyncIterator<ListPage> =>
+    driver.list({ kind, revision: "0", signal: NEVER, ...(name !== undefined && { name }) })[Symbol.asyncIterator]();
+  const first = list("Tier");
+  assert.equal((await first.next()).done, false);
+  // The first is not at its end.
+  const second = list("IPPool");
+  const waiting = second.next();
+  await list("BGPPeer", "p").next();
+  assert.deepEqual(asked, ["tiers/", "bgppeers/p"]);
+  assert.equal((await first.next()).done, true);
+  await waiting;
+  assert.deepEqual(asked, ["tiers/", "bgppeers/p", "ippools/"]);
+  // One that its reader leaves is over as well.
+  await second.return?.();
+  assert.equal((await list("GlobalNetworkSet").next()).done, false);
 });
 
 test("watch() from a revision that the cluster has not reached is refused: it was set back", async () => {
