@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
 import type { Judge } from "./judge.ts";
 import type { MemorySample } from "./memory-rule.ts";
@@ -9,8 +9,7 @@ import type { FromSyncers, SyncerSettings, ToSyncers } from "./messages.ts";
 export class SyncerProcess {
   readonly #child: ChildProcess;
   readonly #judge: Judge;
-  #onMemory: ((memory: MemorySample) => void) | undefined;
-  #onReport: ((reports: readonly (readonly string[])[]) => void) | undefined;
+  readonly #answers = new EventEmitter();
 
   /** @param judge Knows the syncers by their places in the settings. */
   constructor(settings: SyncerSettings, judge: Judge) {
@@ -30,19 +29,15 @@ export class SyncerProcess {
   }
 
   /** After a full garbage collection. */
-  memory(): Promise<MemorySample> {
-    return new Promise((resolve) => {
-      this.#onMemory = resolve;
-      this.#send("memory");
-    });
+  async memory(): Promise<MemorySample> {
+    const { memory } = await this.#ask("memory");
+    return memory;
   }
 
   /** For each syncer which kinds are not in order and why. */
-  report(): Promise<readonly (readonly string[])[]> {
-    return new Promise((resolve) => {
-      this.#onReport = resolve;
-      this.#send("report");
-    });
+  async report(): Promise<readonly (readonly string[])[]> {
+    const { reports } = await this.#ask("report");
+    return reports;
   }
 
   async stop(): Promise<void> {
@@ -51,8 +46,17 @@ export class SyncerProcess {
     await ended;
   }
 
-  kill(): void {
-    this.#child.kill("SIGKILL");
+  /** @throws Error if the process ends instead of an answer. */
+  async #ask<T extends "memory" | "report">(type: T): Promise<Extract<FromSyncers, { readonly type: T }>> {
+    const onExit = (): boolean => this.#answers.emit("error", new Error("The process of the syncers has ended"));
+    this.#child.once("exit", onExit);
+    try {
+      const answer = once(this.#answers, type) as Promise<[Extract<FromSyncers, { readonly type: T }>]>;
+      this.#send(type);
+      return (await answer)[0];
+    } finally {
+      this.#child.off("exit", onExit);
+    }
   }
 
   #send(type: ToSyncers["type"]): void {
@@ -69,11 +73,8 @@ export class SyncerProcess {
         for (const [path, type, hash, mark] of message.updates)
           this.#judge.takeUpdate(message.syncer, { path, type, hash, mark: mark ?? undefined });
         return;
-      case "memory":
-        this.#onMemory?.(message.memory);
-        return;
-      case "report":
-        this.#onReport?.(message.reports);
+      default:
+        this.#answers.emit(message.type, message);
     }
   }
 }
