@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "@bulrush/base";
 import { DatastoreError } from "../../errors.ts";
+import { IdleTimer } from "./idle-timer.ts";
 import { networkError } from "./network-error.ts";
 
 export interface BodyOptions {
@@ -18,7 +19,14 @@ export async function* bodyChunks(
   { answer, op, signal }: BodyOptions,
 ): AsyncGenerator<Buffer, void, undefined> {
   const pieces = answer[Symbol.asyncIterator]() as AsyncIterableIterator<Buffer>;
+  let isAwaited = false;
   let isSilent = false;
+  const idle = new IdleTimer(clock, answerTimeoutMs, () => {
+    // Only the server's silence counts, not the reader's.
+    if (!isAwaited) return idle.restart();
+    isSilent = true;
+    answer.destroy();
+  });
   const onAbort = (): void => {
     answer.destroy();
   };
@@ -26,12 +34,10 @@ export async function* bodyChunks(
   if (signal.aborted) onAbort();
   try {
     for (;;) {
-      // Only the server's silence counts, not the reader's.
-      const cancel = clock.after(answerTimeoutMs, () => {
-        isSilent = true;
-        answer.destroy();
-      });
-      const { done = false, value } = await pieces.next().finally(cancel);
+      idle.touch();
+      isAwaited = true;
+      const { done = false, value } = await pieces.next();
+      isAwaited = false;
       if (done) break;
       yield value;
     }
@@ -43,6 +49,7 @@ export async function* bodyChunks(
     const message = `${op}: nothing came for ${answerTimeoutMs / 1000} s in the middle of the answer`;
     throw new DatastoreError(message, { code: "DATASTORE_TIMEOUT", op });
   } finally {
+    idle.stop();
     signal.removeEventListener("abort", onAbort);
     // Not after a whole one: its connection is kept.
     if (!answer.readableEnded) answer.destroy();

@@ -84,6 +84,21 @@ test("list() takes pages when an etcd that is too old shows in the stream", asyn
   );
 });
 
+/** A streamed list that begins with so many tiers and then goes wrong. */
+function brokenStream(tiers: number, event: object | undefined): Fault {
+  return (_, answer) => {
+    const added = Array.from({ length: tiers }, (__, i) => {
+      const object = { ...tier("a"), metadata: { name: `a-${i}`, resourceVersion: "2" } };
+      return `${JSON.stringify({ type: "ADDED", object })}\n`;
+    });
+    answer.writeHead(200);
+    // In two pieces, so that the first one is read.
+    answer.write(added.join(""));
+    setImmediate(() => answer.end(event === undefined ? "" : `${JSON.stringify(event)}\n`));
+    return true;
+  };
+}
+
 for (const [what, event] of [
   ["ends before its end", undefined],
   ["tells of a deletion", { type: "DELETED", object: tier("a") }],
@@ -92,20 +107,7 @@ for (const [what, event] of [
     const { server, driver, clock } = await driverFixture(t);
     server.minor = "36";
     server.put(tier("a"));
-    server.faults.push(
-      faultOn(
-        TIERS,
-        (_, answer) => {
-          const object = { ...tier("a"), metadata: { name: "a", resourceVersion: "2" } };
-          answer.writeHead(200);
-          // In two pieces, so that the first one has gone out.
-          answer.write(`${JSON.stringify({ type: "ADDED", object })}\n`);
-          setImmediate(() => answer.end(event === undefined ? "" : `${JSON.stringify(event)}\n`));
-          return true;
-        },
-        1,
-      ),
-    );
+    server.faults.push(faultOn(TIERS, brokenStream(1000, event), 1));
     assert.equal(await codeOf(listAll(driver, "Tier")), "DATASTORE_FAILED");
     await clock.advance(1000);
     assert.deepEqual(
@@ -115,6 +117,18 @@ for (const [what, event] of [
     assert.match(asked(server.requests, TIERS).at(-1) ?? "", /^list limit=500/);
     await listAll(driver, "Tier");
     assert.match(asked(server.requests, TIERS).at(-1) ?? "", /^watch .*sendInitialEvents/);
+  });
+
+  test(`list() takes pages at once when its stream ${what} before anything was given out`, async (t) => {
+    const { server, driver } = await driverFixture(t);
+    server.minor = "36";
+    server.put(tier("a"));
+    server.faults.push(faultOn(TIERS, brokenStream(1, event), 1));
+    assert.deepEqual(
+      (await listAll(driver, "Tier")).items.map(({ name }) => name),
+      ["a"],
+    );
+    assert.match(asked(server.requests, TIERS).at(-1) ?? "", /^list limit=500/);
   });
 }
 

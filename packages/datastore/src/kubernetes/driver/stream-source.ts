@@ -11,6 +11,12 @@ const IDLE_MS = 30_000;
 const MAX_SECONDS = 600;
 
 /**
+ * Text whose objects are gathered before they are given out: a piece of a stream has only two pods or three, and each
+ * page goes through many hands. What was not given out need not be trusted when the stream goes wrong.
+ */
+const MIN_PAGE_BYTES = 64 * 1024;
+
+/**
  * The server has no streams of lists, or this one did not come to its end: the list must be read in pages. What was
  * given out is true but not complete.
  */
@@ -42,9 +48,10 @@ export async function* streamSource(
     const isRefused = error instanceof DatastoreError && error.code === "DATASTORE_INVALID";
     throw isRefused ? new NoListStream(error.message, true, error) : error;
   });
+  let objects: unknown[] = [];
+  let bytes = 0;
   try {
     for (let piece = await lines.next(); piece !== undefined; piece = await lines.next()) {
-      const objects: unknown[] = [];
       for (const event of rawEvents(piece, op)) {
         switch (event.type) {
           case "added":
@@ -65,7 +72,11 @@ export async function* streamSource(
               : event.error;
         }
       }
-      if (objects.length > 0) yield { objects, revision: "" };
+      bytes += piece.length;
+      if (bytes < MIN_PAGE_BYTES) continue;
+      yield { objects, revision: "" };
+      objects = [];
+      bytes = 0;
     }
     signal.throwIfAborted();
     throw new NoListStream(`${op}: the stream ended in the middle of the list`, false);
