@@ -1,3 +1,4 @@
+import { readApiConfigFile } from "./api-config.ts";
 import { DatastoreError } from "./errors.ts";
 import { type EtcdDatastoreConfig, etcdConfigFromEnvironment } from "./etcd/etcd-config.ts";
 import { type KubernetesDatastoreConfig, kubernetesConfigFromEnvironment } from "./kubernetes/kubernetes-config.ts";
@@ -26,6 +27,9 @@ export type DatastoreConfig = FileDatastoreConfig | KubernetesDatastoreConfig | 
  * BULRUSH_DATASTORE_DIR is set, `etcdv3` if ETCD_ENDPOINTS is, else `kubernetes`. The variables of upstream may have the
  * prefix `CALICO_`, which wins.
  *
+ * BULRUSH_DATASTORE_CONFIG names a file of kind CalicoAPIConfig that says it all instead; it is read here. A type that
+ * the variables ask for must be the file's own.
+ *
  * @param prefix "TYPHA_" or "FELIX_"; "" for the tools.
  * @throws DatastoreError DATASTORE_BAD_CONFIG, naming the variable.
  */
@@ -39,6 +43,8 @@ export function datastoreConfigFromEnvironment(
   const own = prefix === "" ? "" : (env[`${prefix}DATASTORETYPE`] ?? "");
   const variable = own === "" ? "DATASTORE_TYPE" : `${prefix}DATASTORETYPE`;
   const chosen = own === "" ? read("DATASTORE_TYPE") : own;
+  const file = env["BULRUSH_DATASTORE_CONFIG"] ?? "";
+  if (file !== "") return fromFile(file, env, { chosen, variable, directory });
   const type =
     chosen === "" ? (directory !== "" ? "file" : read("ETCD_ENDPOINTS") !== "" ? "etcdv3" : "kubernetes") : chosen;
   switch (type) {
@@ -63,4 +69,24 @@ export function datastoreConfigFromEnvironment(
         code: "DATASTORE_BAD_CONFIG",
       });
   }
+}
+
+function fromFile(
+  file: string,
+  env: Readonly<Record<string, string | undefined>>,
+  beside: { readonly chosen: string; readonly variable: string; readonly directory: string },
+): DatastoreConfig {
+  const { chosen, variable, directory } = beside;
+  if (chosen === "" && directory !== "") {
+    throw new DatastoreError(
+      "BULRUSH_DATASTORE_CONFIG and BULRUSH_DATASTORE_DIR are both set; one of them says where the data is",
+      { code: "DATASTORE_BAD_CONFIG" },
+    );
+  }
+  const config = readApiConfigFile(file, env);
+  if (chosen === "" || chosen === config.type) return config;
+  throw new DatastoreError(
+    `${variable} is "${chosen}", but BULRUSH_DATASTORE_CONFIG names ${file}, which is about "${config.type}"`,
+    { code: "DATASTORE_BAD_CONFIG" },
+  );
 }
