@@ -22,8 +22,8 @@ interface FanOutCase {
   readonly messages: number;
   /** Bounds of the ratios to the reference and to the floor. */
   readonly limit: number;
-  readonly floorLimit: number;
-  readonly bytesLimit: number;
+  readonly floorLimit?: number;
+  readonly bytesLimit?: number;
 }
 
 const KEYS = 10_000;
@@ -31,70 +31,84 @@ const KEYS = 10_000;
 const TLS_RECORD_BYTES = 22;
 const CASES: readonly FanOutCase[] = [
   { clients: 100, perTick: 1, messages: 50_000, limit: 0.55, floorLimit: 1.35, bytesLimit: 0.8 },
+  { clients: 500, perTick: 1, messages: 20_000, limit: 0.5, floorLimit: 1.25 },
+  { clients: 1000, perTick: 1, messages: 15_000, limit: 0.45, floorLimit: 1.25 },
+  { clients: 1000, perTick: 10, messages: 15_000, limit: 0.32, bytesLimit: 0.8 },
+  { clients: 1000, perTick: 50, messages: 15_000, limit: 0.18, bytesLimit: 0.8 },
 ];
+/** Ticks of one repetition with a single client, where all that is not per client shows. */
+const TICK_COST = { clients: 1, perTick: 50, messages: 2000, limit: 0.5 };
 
 /**
  * Server CPU per client and message in lock-step, mutual TLS, the server on core 0 and the clients on core 1; beside
  * it, from the same run, the floor (one shared buffer of the same size, written raw to as many sockets) and the
  * reference system's figure, scaled to this machine.
  */
-export async function benchFanOut(options: FanOutBenchOptions = {}): Promise<BenchRow[]> {
+export async function* benchFanOut(options: FanOutBenchOptions = {}): AsyncGenerator<BenchRow> {
   const quick = options.quick === true;
   const scale = (await calibrateSocket()) / reference.calibrationSocketMs;
-  const rows: BenchRow[] = [];
-  for (const each of CASES) rows.push(...(await runCase(each, quick, scale)));
-  return rows;
+  for (const each of CASES) yield* await runCase(each, quick, scale);
+  yield await runTickCost(quick, scale);
 }
 
 async function runCase(each: FanOutCase, quick: boolean, scale: number): Promise<BenchRow[]> {
-  const { clients, perTick } = each;
+  const { clients, perTick, floorLimit, bytesLimit } = each;
   const ticks = Math.ceil((quick ? each.messages / 5 : each.messages) / clients);
   const result = await measure(clients, perTick, ticks, quick ? 3 : 5);
-  const sizes = { clients, perTick, keys: KEYS };
   const value = round(median(result.ours), 2);
   const floor = round(median(result.floor), 2);
-  const byPerTick = (reference.fanOutMicroseconds as Record<string, unknown>)[String(clients)] as Record<
-    string,
-    number
-  >;
-  const wanted = round((byPerTick[String(perTick)] ?? Number.NaN) * scale, 2);
-  const wantedBytes = (reference.bytesPerMessage as Record<string, unknown>)[String(perTick)] as number;
+  const wanted = round(referenceOf("fanOutMicroseconds", clients, perTick) * scale, 2);
+  const common = {
+    bench: "fanout",
+    case: { clients, perTick, keys: KEYS },
+    unit: "us CPU per client x message",
+    value,
+    floor,
+  };
+  const ratio = round(value / wanted, 3);
+  const rows: BenchRow[] = [{ ...common, metric: "server CPU", reference: wanted, ratio, limit: each.limit }];
+  if (floorLimit !== undefined) {
+    const metric = "server CPU against the floor";
+    rows.push({ ...common, metric, ratio: round(value / floor, 3), limit: floorLimit });
+  }
+  if (bytesLimit === undefined) return rows;
   const bytes = result.bytes + TLS_RECORD_BYTES;
-  const unit = "us CPU per client x message";
-  const bench = "fanout";
-  return [
-    {
-      bench,
-      case: sizes,
-      metric: "server CPU",
-      value,
-      unit,
-      floor,
-      reference: wanted,
-      ratio: round(value / wanted, 3),
-      limit: each.limit,
-    },
-    {
-      bench,
-      case: sizes,
-      metric: "server CPU against the floor",
-      value,
-      unit,
-      floor,
-      ratio: round(value / floor, 3),
-      limit: each.floorLimit,
-    },
-    {
-      bench,
-      case: sizes,
-      metric: "bytes",
-      value: round(bytes, 0),
-      unit: "bytes per client x message",
-      reference: wantedBytes,
-      ratio: round(bytes / wantedBytes, 3),
-      limit: each.bytesLimit,
-    },
-  ];
+  const wantedBytes = referenceOf("bytesPerMessage", perTick);
+  rows.push({
+    bench: "fanout",
+    case: common.case,
+    metric: "bytes",
+    value: round(bytes, 0),
+    unit: "bytes per client x message",
+    reference: wantedBytes,
+    ratio: round(bytes / wantedBytes, 3),
+    limit: bytesLimit,
+  });
+  return rows;
+}
+
+async function runTickCost(quick: boolean, scale: number): Promise<BenchRow> {
+  const { clients, perTick, messages, limit } = TICK_COST;
+  const { ours } = await measure(clients, perTick, quick ? messages / 5 : messages, quick ? 3 : 5);
+  const value = round(median(ours), 1);
+  const wanted = round(referenceOf("tickMicroseconds", perTick) * scale, 1);
+  return {
+    bench: "fanout",
+    case: { clients, perTick, keys: KEYS },
+    metric: "fixed cost of a tick",
+    value,
+    unit: "us CPU per tick",
+    reference: wanted,
+    ratio: round(value / wanted, 3),
+    limit,
+  };
+}
+
+/** A figure of the reference system. */
+function referenceOf(table: keyof typeof reference, ...keys: readonly number[]): number {
+  let at: unknown = reference[table];
+  for (const key of keys) at = (at as Readonly<Record<string, unknown>>)[String(key)];
+  return at as number;
 }
 
 interface Measured {
