@@ -67,4 +67,29 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "Work out Typha's connection limit for a cluster that is not there yet",
     load: async () => (await import("../limits/limits.ts")).limits,
   },
+  {
+    name: "clients",
+    summary: "Show who is connected to Typha, and where each client stands",
+    load: async () => (await import("../fleet/clients.ts")).clients,
+  },
+  {
+    name: "lag",
+    summary: "Show how long changes take to be in force, and who is behind",
+    load: async () => (await import("../fleet/lag.ts")).lag,
+  },
+  {
+    name: "wait",
+    summary: "Wait until every agent has what is in manifests in its kernel",
+    load: async () => (await import("../fleet/wait.ts")).wait,
+  },
+  {
+    name: "watch",
+    summary: "Follow one of Typha's streams",
+    load: async () => (await import("../stream/watch.ts")).watch,
+  },
+  {
+    name: "tls-check",
+    summary: "Say what is wrong with the certificates between agents and Typha",
+    load: async () => (await import("../tls/tls-check.ts")).tlsCheck,
+  },
 ];

@@ -17,7 +17,18 @@ export async function printResourceTable(
     resource.metadata.name,
     ...columns.map((column) => cellText(column.read(resource))),
   ]);
-  const widths = titles.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  await printRows(out, titles, rows);
+}
+
+/** Prints rows of text, aligned, below a line of titles. */
+export async function printRows(
+  out: Output,
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<void> {
+  const widths = titles.map((title, i) =>
+    rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), title.length),
+  );
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, i) => cell.padEnd(widths[i] ?? 0))
