@@ -1,10 +1,11 @@
 /** A real bulrush-typha, and every syncer, on a real kube-apiserver with the shipped role and nothing else. */
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "@bulrush/base";
-import { createSyncer, openDatastore } from "@bulrush/datastore";
+import { createSyncer, datastoreConfigFromEnvironment, openDatastore } from "@bulrush/datastore";
 import { CALICO_CRD_V1, CALICO_V3 } from "@bulrush/model";
 import { SYNCER_TYPES } from "@bulrush/proto";
 import { skipWithoutKube } from "../kube/binaries.ts";
@@ -225,7 +226,7 @@ for (const apiVersion of [CALICO_CRD_V1, CALICO_V3]) {
           );
           const { ready, text } = await typha.readiness();
           assert.ok(ready, text);
-          assert.match(text, /in sync, \d+ keys\s*$/m);
+          assert.match(text, /^felix-cache .*in sync, \d+ keys$/m);
         });
         assert.deepEqual(typha.deleted, []);
         const inSync = await typha.metrics("bulrush_typha_kind_in_sync");
@@ -235,6 +236,23 @@ for (const apiVersion of [CALICO_CRD_V1, CALICO_V3]) {
         assert.equal(await typha.stop(), 0);
       } finally {
         await typha.stop();
+      }
+    });
+
+    test("a CalicoAPIConfig file opens the same server, by token and by a kubeconfig in it", async () => {
+      const clock = systemClock({ keepAlive: true });
+      const caFile = join(kube.directory, "api-config-ca.pem");
+      writeFileSync(caFile, kube.files.caPem);
+      for (const spec of [
+        { k8sAPIEndpoint: kube.url, k8sAPIToken: role.token, k8sCAFile: caFile },
+        { datastoreType: "kubernetes", kubeconfigInline: readFileSync(kubeconfig, "utf8") },
+      ]) {
+        const file = join(kube.directory, "calicoctl.cfg");
+        writeFileSync(file, JSON.stringify({ apiVersion: CALICO_V3, kind: "CalicoAPIConfig", metadata: {}, spec }));
+        const config = datastoreConfigFromEnvironment({ BULRUSH_DATASTORE_CONFIG: file, KUBECONFIG: "/nowhere" });
+        const driver = await openDatastore(config, { clock });
+        await driver.probe("Tier", AbortSignal.timeout(30_000));
+        await driver.close();
       }
     });
 
