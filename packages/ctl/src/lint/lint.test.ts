@@ -44,6 +44,10 @@ function tier(name: string, defaultAction: string): object {
   return { apiVersion: V3, kind: "Tier", metadata: { name }, spec: { order: 5, defaultAction } };
 }
 
+function pool(name: string, cidr: string): object {
+  return { apiVersion: V3, kind: "IPPool", metadata: { name }, spec: { cidr } };
+}
+
 function set(nets: string[], labels: object = {}): object {
   return { apiVersion: V3, kind: "GlobalNetworkSet", metadata: { name: "set", labels }, spec: { nets } };
 }
@@ -554,6 +558,15 @@ const rows: readonly Row[] = [
     undefined,
   ],
   ["tiers are elsewhere", "missing-tier", [gnp("security.p", { tier: "security", ingress: [allow] })], undefined],
+
+  ["a pool is part of another", "overlapping-pools", [pool("b", "10.1.0.0/16"), pool("a", "10.0.0.0/8")], "spec.cidr"],
+  ["two pools are one", "overlapping-pools", [pool("a", "fd00::/48"), pool("b", "fd00::/48")], "spec.cidr"],
+  [
+    "pools lie beside one another",
+    "overlapping-pools",
+    [pool("a", "10.0.0.0/16"), pool("b", "10.1.0.0/16"), pool("c", "fd00::/48"), pool("d", "0.0.0.0/26")],
+    undefined,
+  ],
 ];
 
 for (const [title, code, objects, field] of rows) {

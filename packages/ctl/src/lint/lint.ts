@@ -1,6 +1,7 @@
 import type { ManifestResource } from "@bulrush/datastore";
 import type { Update } from "@bulrush/model";
 import { networkWarnings } from "./checks/networks.ts";
+import { poolWarnings } from "./checks/pools.ts";
 import { portNameWarnings } from "./checks/port-names.ts";
 import { ruleWarnings } from "./checks/rules.ts";
 import { selectorWarnings } from "./checks/selectors.ts";
@@ -18,6 +19,7 @@ const CHECKS: readonly ((context: LintContext) => Iterable<Warning>)[] = [
   portNameWarnings,
   shadowWarnings,
   networkWarnings,
+  poolWarnings,
 ];
 
 /**

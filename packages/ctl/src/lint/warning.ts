@@ -30,6 +30,8 @@ export const WARNING_CODES = [
   "rules-without-type",
   /** A tier that is not there: the policy does nothing. */
   "missing-tier",
+  /** Two pools share addresses. */
+  "overlapping-pools",
 ] as const;
 
 export type WarningCode = (typeof WARNING_CODES)[number];

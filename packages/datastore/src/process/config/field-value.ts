@@ -1,6 +1,6 @@
 import { parseDurationNs } from "@bulrush/base";
 import { canonicalCidr } from "@bulrush/ip";
-import { CONNTRACK_TIMERS, FELIX_FIELDS, type FelixForm, isObject } from "@bulrush/model";
+import { CONNTRACK_TIMERS, FELIX_FIELDS, type FelixForm, hasPorts, isObject } from "@bulrush/model";
 import { capitalise } from "./field-name.ts";
 
 /** Text of a parameter; null: unset; undefined: the field cannot be read. */
@@ -8,18 +8,23 @@ export type FieldText = string | null | undefined;
 
 type Format = (value: unknown) => FieldText;
 
+function lowerCase(text: unknown): string {
+  return typeof text === "string" ? text.toLowerCase() : "";
+}
+
 /** `[]` is a setting: no port at all. */
 const failsafePorts: Format = (value) => {
   if (!Array.isArray(value)) return undefined;
   if (value.length === 0) return "none";
   const items = value.map((entry: unknown) => {
     const { protocol, port, net } = isObject(entry) ? entry : {};
-    if (typeof port !== "number") return undefined;
-    const name = typeof protocol === "string" && protocol !== "" ? protocol.toLowerCase() : "tcp";
-    if (net === undefined || net === null || net === "") return `${name}:${port}`;
+    if (!Number.isInteger(port) || Number(port) < 0 || Number(port) > 65_535) return undefined;
+    const name = protocol === undefined || protocol === null || protocol === "" ? "tcp" : lowerCase(protocol);
+    if (!hasPorts(name)) return undefined;
+    if (net === undefined || net === null || net === "") return `${name}:${String(port)}`;
     const cidr = typeof net === "string" ? canonicalCidr(net) : undefined;
     if (cidr === undefined) return undefined;
-    return cidr.includes(":") ? `${name}:[${cidr}]:${port}` : `${name}:${cidr}:${port}`;
+    return cidr.includes(":") ? `${name}:[${cidr}]:${String(port)}` : `${name}:${cidr}:${String(port)}`;
   });
   return items.every((item) => item !== undefined) ? items.join(",") : undefined;
 };

@@ -12,7 +12,13 @@ const REGION = /^[a-z0-9](?:[-a-z0-9]{0,44}[a-z0-9])?$/;
 const RANGE_FIELDS: ReadonlySet<string> = new Set(["min", "max"]);
 const FAILSAFE_FIELDS: ReadonlySet<string> = new Set(["protocol", "port", "net"]);
 const FAILSAFE_PROTOCOLS: ReadonlySet<unknown> = new Set(["tcp", "udp", "sctp"]);
-const PATTERN_FIELDS = ["bpfDataIfacePattern", "bpfL3IfacePattern"] as const;
+const PATTERN_FIELDS = [
+  "bpfDataIfacePattern",
+  "bpfL3IfacePattern",
+  "mtuIfacePattern",
+  "nftablesFlowTableDataIfacePattern",
+  "logDebugFilenameRegex",
+] as const;
 
 /**
  * The fields whose form can be wrong in ways that the reader of the configuration does not see. Other fields, and
@@ -105,7 +111,8 @@ function checkPattern(issues: IssueList, path: string, value: unknown): void {
     return;
   }
   try {
-    new RegExp(value);
+    // Flags at the beginning and named groups are written otherwise in Go, whose expressions these are.
+    new RegExp(value.replace(/^\(\?[imsU]+\)/, "").replaceAll("(?P<", "(?<"));
   } catch {
     issues.add(path, expectedBut("a regular expression", value));
   }

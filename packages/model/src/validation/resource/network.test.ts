@@ -96,6 +96,14 @@ describeRows("configuration", [
   row("FelixConfiguration", { openstackRegion: "r".repeat(47) }, "openstackRegion"),
   row("FelixConfiguration", { bpfDataIfacePattern: "^eth.*" }),
   row("FelixConfiguration", { bpfDataIfacePattern: "*" }, "bpfDataIfacePattern"),
+  row("FelixConfiguration", { mtuIfacePattern: "(?i)^(?P<kind>en|eth).*" }),
+  ...["bpfL3IfacePattern", "mtuIfacePattern", "nftablesFlowTableDataIfacePattern", "logDebugFilenameRegex"].flatMap(
+    (field) => [
+      row("FelixConfiguration", { [field]: "^eth[0-9]+$" }),
+      row("FelixConfiguration", { [field]: "(" }, field),
+      row("FelixConfiguration", { [field]: 5 }, field),
+    ],
+  ),
   row("FelixConfiguration", { interfaceExclude: "kube-ipvs0,/^veth.*/" }),
   row("FelixConfiguration", { interfaceExclude: "/*/" }, "interfaceExclude"),
   row("FelixConfiguration", { wireguardRoutingRulePriority: 32_765 }),
