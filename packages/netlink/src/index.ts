@@ -36,6 +36,7 @@ export { describeRouteOperation } from "./route/operation-codec.ts";
 export type { NextHop, Route, RouteType } from "./route/route.ts";
 export type { OperationFailure, RouteConnection } from "./route/route-connection.ts";
 export type { MonitorGroup, RouteEvent, RouteMonitor, RouteMonitorOptions } from "./route/route-monitor.ts";
+export type { VxlanInfo, VxlanLink } from "./route/vxlan.ts";
 export { type ExchangeResult, NetlinkSocket, type NetlinkSocketOptions } from "./socket/netlink-socket.ts";
 export { errnoName } from "./system/errno.ts";
 export { bindFd, closeFd, openSocketFd, SOCKET, type SocketFdOptions } from "./system/socket-fd.ts";

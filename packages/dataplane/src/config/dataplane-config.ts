@@ -51,6 +51,17 @@ export interface DataplaneConfig {
   readonly allowVxlanFromWorkloads: boolean;
   readonly allowIpipFromWorkloads: boolean;
   readonly vxlanPort: number;
+  /** This host's own name; "" when nobody has said it. Without it, no tunnel and no route to other hosts. */
+  readonly hostname: string;
+  readonly vxlanVni: number;
+  /** By family; 0: from the host's interfaces. */
+  readonly vxlanMtu: { readonly 4: number; readonly 6: number };
+  /** Interfaces whose MTU counts for that of tunnels. */
+  readonly mtuInterfacePattern: RegExp;
+  /** Networks of hosts outside of the cluster that may send to its tunnels. */
+  readonly externalNodes: readonly string[];
+  /** Which routes to other hosts' workloads are ours to write, beside those of VXLAN. */
+  readonly clusterRoutes: { readonly ipip: boolean; readonly noEncap: boolean };
   readonly failsafeInbound: readonly FailsafePort[];
   readonly failsafeOutbound: readonly FailsafePort[];
   readonly logPrefix: string;

@@ -1,5 +1,5 @@
 import { must } from "@bulrush/base";
-import { formatAddress, parseAddress } from "@bulrush/ip";
+import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
 import type { DataplaneConfig } from "./dataplane-config.ts";
 import { DEFAULT_FAILSAFE_INBOUND, DEFAULT_FAILSAFE_OUTBOUND, readFailsafePorts } from "./failsafe.ts";
 import { type Field, type FieldReader, readBoolean, readChoice, readInteger, readSecondsAsMs } from "./field.ts";
@@ -18,6 +18,8 @@ export interface ParsedConfig {
 }
 
 const DEFAULT_MARK_MASK = 0xffff0000;
+/** Names of hardware and virtual machine interfaces. */
+const DEFAULT_MTU_PATTERN = /^((en|wl|ww|sl|ib)[Pcopsvx].*|(eth|wlan|wwan).*)/;
 const DEFAULT_REFRESH_MS = { nftables: 180_000, others: 90_000 } as const;
 
 /**
@@ -57,6 +59,14 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     allowVxlanFromWorkloads: flag("AllowVXLANPacketsFromWorkloads", false),
     allowIpipFromWorkloads: flag("AllowIPIPPacketsFromWorkloads", false),
     vxlanPort: port("VXLANPort", 4789),
+    hostname: read("FelixHostname", "", (text) => ({ value: text })),
+    vxlanVni: read("VXLANVNI", 4096, readInteger(1, 0xffffff)),
+    vxlanMtu: { 4: read("VXLANMTU", 0, readMtu), 6: read("VXLANMTUV6", 0, readMtu) },
+    mtuInterfacePattern: read("MTUIfacePattern", DEFAULT_MTU_PATTERN, readPattern),
+    externalNodes: read("ExternalNodesCIDRList", [], orNone([], readCidrs)),
+    clusterRoutes: readClusterRoutes(
+      choice("ProgramClusterRoutes", ["EnabledIPIPOnly", "Enabled", "Disabled", "EnabledNoEncapOnly"]),
+    ),
     failsafeInbound: read("FailsafeInboundHostPorts", DEFAULT_FAILSAFE_INBOUND, orNone([], readFailsafePorts)),
     failsafeOutbound: read("FailsafeOutboundHostPorts", DEFAULT_FAILSAFE_OUTBOUND, orNone([], readFailsafePorts)),
     logPrefix: read("LogPrefix", "calico-packet", (text) => ({ value: isNone(text) ? "" : text })),
@@ -110,6 +120,36 @@ function readMarks(text: string): Field<DataplaneConfig["marks"]> {
   const mask = /^(0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})$/.test(text) ? Number(text) : Number.NaN;
   const marks = allocateMarks(mask);
   return marks === undefined ? { problem: "is not a 32-bit mask with five bits set or more" } : { value: marks };
+}
+
+const readMtu = readInteger(0, 65_535);
+
+function readPattern(text: string): Field<RegExp> {
+  try {
+    return { value: new RegExp(text) };
+  } catch {
+    return { problem: "is no pattern" };
+  }
+}
+
+function readCidrs(text: string): Field<readonly string[]> {
+  const cidrs: string[] = [];
+  for (const entry of text.split(",").map((part) => part.trim())) {
+    if (entry === "") continue;
+    const cidr = canonicalCidr(entry);
+    if (cidr === undefined) return { problem: `holds "${entry}", which is no network` };
+    cidrs.push(cidr);
+  }
+  return { value: cidrs };
+}
+
+function readClusterRoutes(
+  choice: "EnabledIPIPOnly" | "Enabled" | "Disabled" | "EnabledNoEncapOnly",
+): DataplaneConfig["clusterRoutes"] {
+  return {
+    ipip: choice === "Enabled" || choice === "EnabledIPIPOnly",
+    noEncap: choice === "Enabled" || choice === "EnabledNoEncapOnly",
+  };
 }
 
 function isNone(text: string): boolean {

@@ -35,7 +35,7 @@ describe("endpoint settings and status", () => {
   beforeEach(() => setUp());
 
   const link = (name: string, index: number, up: boolean, ...addresses: readonly string[]): void =>
-    interfaces.put(name, { name, index, up, addresses: new Set(addresses) });
+    interfaces.put(name, { name, index, up, mtu: 1500, addresses: new Set(addresses) });
   const apply = (): string[] => sysctls.apply(kernel, (message) => warnings.push(message));
   /** "default/a up" */
   const told = (): string[] => {

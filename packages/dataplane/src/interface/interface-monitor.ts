@@ -183,7 +183,7 @@ export class InterfaceMonitor {
     const texts = this.#options.isExcluded(link.name)
       ? []
       : [...addresses.keys()].map((address) => address.slice(0, address.indexOf("/")));
-    return { name: link.name, index: link.index, up, addresses: new Set(texts) };
+    return { name: link.name, index: link.index, up, mtu: link.mtu, addresses: new Set(texts) };
   }
 }
 

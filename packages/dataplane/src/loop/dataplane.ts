@@ -86,6 +86,7 @@ class DataplaneLoop implements DataplaneHandle {
   #passScheduled = false;
   #passDone: Promise<void> = Promise.resolve();
   #passRuns = false;
+  #wakeAgain = false;
   #stopped = false;
   #lastStatus = "";
 
@@ -144,6 +145,8 @@ class DataplaneLoop implements DataplaneHandle {
   }
 
   #wake(): void {
+    // What comes in the middle of a pass may have missed its turn in it.
+    if (this.#passRuns) this.#wakeAgain = true;
     if (this.#passScheduled || this.#passRuns || this.#stopped) return;
     this.#passScheduled = true;
     setImmediate(() => {
@@ -178,7 +181,9 @@ class DataplaneLoop implements DataplaneHandle {
     } finally {
       this.#passRuns = false;
     }
-    if (this.#queue.length > 0) this.#wake();
+    if (!this.#wakeAgain && this.#queue.length === 0) return;
+    this.#wakeAgain = false;
+    this.#wake();
   }
 
   #drain(): void {

@@ -4,6 +4,7 @@ import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
 import { fixedChains } from "../render/fixed-chains.ts";
 import { POOL_SETS } from "../render/nat-chains.ts";
+import { HOST_SETS } from "../render/vxlan-rules.ts";
 import type { Family } from "../render/statements.ts";
 import { EMPTY_TOPOLOGY, type Topology } from "../render/topology.ts";
 import type { HostEndpointsManager } from "./host-endpoints-manager.ts";
@@ -23,6 +24,8 @@ export interface FixedChainsInputs {
   readonly workloads: WorkloadChainsManager;
 }
 
+const OWN_SETS: ReadonlySet<string> = new Set([...Object.values(POOL_SETS), ...Object.values(HOST_SETS)]);
+
 const LOAD_BALANCER = "LoadBalancer";
 
 /**
@@ -36,10 +39,13 @@ export class FixedChainsManager implements Manager {
   readonly #tables: DesiredTables;
   readonly #ipSets: IpSetsManager;
   readonly #pools = new Map<string, Pool>();
+  /** Addresses of the hosts that have a tunnel, by node. */
+  readonly #tunnelHosts = new Map<string, readonly string[]>();
   readonly #base = new Map<Family, ReadonlySet<string>>();
   #topology: Topology = EMPTY_TOPOLOGY;
   #stale = true;
   #poolsStale = true;
+  #hostsStale = true;
 
   constructor({ config, hostEndpoints, ipSets, tables, workloads }: FixedChainsInputs) {
     this.#config = config;
@@ -50,7 +56,7 @@ export class FixedChainsManager implements Manager {
     );
     workloads.onAdminDownChange.add((adminDown) => this.#setTopology({ adminDown }));
     ipSets.onShapeChange.add((id) => {
-      if (id === POOL_SETS.all || id === POOL_SETS.masquerade) this.#stale = true;
+      if (OWN_SETS.has(id)) this.#stale = true;
     });
   }
 
@@ -65,6 +71,20 @@ export class FixedChainsManager implements Manager {
           ],
         });
         return;
+      case "Encapsulation":
+        this.#setTopology({ vxlan: { 4: message.vxlan_enabled, 6: message.vxlan_enabled_v6 } });
+        return;
+      case "VXLANTunnelEndpointUpdate":
+        if (message.node === this.#config.hostname)
+          this.#setTopology({ tunnelAddress: { 4: message.ipv4_addr !== "", 6: message.ipv6_addr !== "" } });
+        else this.#tunnelHosts.set(message.node, [message.parent_device_ip, message.parent_device_ipv6]);
+        this.#hostsStale = true;
+        return;
+      case "VXLANTunnelEndpointRemove":
+        if (message.node === this.#config.hostname) this.#setTopology({ tunnelAddress: { 4: false, 6: false } });
+        this.#tunnelHosts.delete(message.node);
+        this.#hostsStale = true;
+        return;
       case "IPAMPoolUpdate":
         this.#pools.set(message.id, message.pool);
         this.#poolsStale = true;
@@ -78,6 +98,7 @@ export class FixedChainsManager implements Manager {
 
   completeDeferredWork(): void {
     if (this.#poolsStale) this.#updatePools();
+    if (this.#hostsStale) this.#updateHosts();
     if (!this.#stale) return;
     this.#stale = false;
     for (const [family, table] of this.#tables) {
@@ -101,6 +122,13 @@ export class FixedChainsManager implements Manager {
     this.#ipSets.replace(POOL_SETS.masquerade, "NET", withoutOverlaps(masqueraded));
     const has = (family: Family): boolean => masqueraded.some((cidr) => parseCidr(cidr)?.family === family);
     this.#setTopology({ masquerade: { 4: has(4), 6: has(6) } });
+  }
+
+  #updateHosts(): void {
+    this.#hostsStale = false;
+    const hosts = [...this.#tunnelHosts.values()].flat().filter((address) => address !== "");
+    const { externalNodes } = this.#config;
+    this.#ipSets.replace(HOST_SETS.vxlan, "NET", withoutOverlaps([...hosts, ...externalNodes]));
   }
 
   #setTopology(change: Partial<Topology>): void {

@@ -9,6 +9,7 @@ const nic = (name: string, index: number, ...addresses: readonly string[]): Inte
   name,
   index,
   up: true,
+  mtu: 1500,
   addresses: new Set(addresses),
 });
 

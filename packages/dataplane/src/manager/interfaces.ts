@@ -6,6 +6,7 @@ export interface Interface {
   readonly index: number;
   /** Operationally up. */
   readonly up: boolean;
+  readonly mtu: number;
   /** Addresses without length, canonical. Invariant: never changed in place. */
   readonly addresses: ReadonlySet<string>;
 }
@@ -48,6 +49,7 @@ function sameInterface(a: Interface, b: Interface): boolean {
   return (
     a.index === b.index &&
     a.up === b.up &&
+    a.mtu === b.mtu &&
     a.addresses.size === b.addresses.size &&
     [...a.addresses].every((address) => b.addresses.has(address))
   );

@@ -2,6 +2,7 @@ import { parseCidr } from "@bulrush/ip";
 import type { ChainState, RuleState } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { chain, commented, layered, rule } from "./layer.ts";
+import type { SetLookup } from "./set-shape.ts";
 import {
   ACCEPT,
   address,
@@ -28,6 +29,7 @@ import {
 } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
 import { allow, deny } from "./verdicts.ts";
+import { vxlanInput, vxlanOutput } from "./vxlan-rules.ts";
 
 const LAYER = "filter";
 
@@ -41,11 +43,11 @@ const NEIGHBOUR_DISCOVERY_TYPES = [130, 131, 132, 133, 135, 136];
 const to = (name: string): ReturnType<typeof jump> => jump(layered(LAYER, name));
 
 /** filter-INPUT: packets for this host. Those from workloads never come back from `cali-wl-to-host`. */
-export function inputChain(config: DataplaneConfig, topology: Topology): ChainState {
+export function inputChain(config: DataplaneConfig, topology: Topology, family: Family, sets: SetLookup): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
-  const rules: RuleState[] = config.interfacePrefixes.map((prefix) =>
-    rule(inInterfaces(prefix), goto(layered(LAYER, CHAIN.workloadToHost))),
-  );
+  const rules: RuleState[] = topology.vxlan[family] ? vxlanInput(config, family, sets) : [];
+  for (const prefix of config.interfacePrefixes)
+    rules.push(rule(inInterfaces(prefix), goto(layered(LAYER, CHAIN.workloadToHost))));
   if (topology.hostEndpoints)
     rules.push(
       rule(marked(accept), ...allow(LAYER, config)),
@@ -107,11 +109,12 @@ export function forwardEnd(config: DataplaneConfig, topology: Topology): RuleSta
  * packets are judged in mangle, by where they really go. A packet without a flow (not tracked, or invalid) has no DNAT
  * status, and must be judged here: hence two rules.
  */
-export function outputChain(config: DataplaneConfig): ChainState {
+export function outputChain(config: DataplaneConfig, topology: Topology, family: Family, sets: SetLookup): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
   return chain(LAYER, CHAIN.output, [
     rule(marked(accept), ...allow(LAYER, config)),
     ...config.interfacePrefixes.map((prefix) => rule(outInterfaces(prefix), verdict(RETURN))),
+    ...(topology.vxlan[family] ? vxlanOutput(config, family, sets) : []),
     rule(clearMark(accept + pass + scratch0 + scratch1)),
     rule(withoutFlow(), to(CHAIN.toHost)),
     rule(destinationNotTranslated(), to(CHAIN.toHost)),

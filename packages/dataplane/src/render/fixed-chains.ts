@@ -11,7 +11,7 @@ import {
 } from "./filter-chains.ts";
 import { type Layer, layered, rule } from "./layer.ts";
 import { manglePostroutingChain, manglePreroutingChain } from "./mangle-chains.ts";
-import { natPostroutingChain } from "./nat-chains.ts";
+import { hasPostrouting, natPostroutingChain } from "./nat-chains.ts";
 import { rawOutputChain, rawPreroutingChain } from "./raw-chains.ts";
 import type { SetLookup } from "./set-shape.ts";
 import { type Family, jump } from "./statements.ts";
@@ -40,7 +40,7 @@ const HOOK_CHAIN = {
 
 /**
  * All fixed chains of one family. A hook where nothing is to be decided is not taken: no mangle and no output hooks
- * without a host endpoint, no nat without a masqueraded pool.
+ * without a host endpoint (but raw for tunnels), no nat without a masqueraded pool or a tunnel.
  *
  *     packet in                                     ┌─> to this host: filter-INPUT ──> cali-wl-to-host
  *        │                                          │
@@ -57,32 +57,34 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
     hook("filter", "forward", PRIORITY.filter, CHAIN.forward, forwardEnd(config, topology)),
   ];
   const others: ChainState[] = [
-    rawPreroutingChain(config, topology),
-    inputChain(config, topology),
+    rawPreroutingChain(config, topology, family),
+    inputChain(config, topology, family, sets),
     workloadToHostChain(config, family),
     forwardChain(config, topology),
     cidrBlockChain(config, topology, family),
   ];
   if (topology.hostEndpoints) {
     base.push(
-      hook("raw", "output", PRIORITY.raw, CHAIN.output),
       hook("mangle", "prerouting", PRIORITY.mangle, CHAIN.prerouting),
       hook("mangle", "postrouting", PRIORITY.mangle, CHAIN.postrouting),
       hook("filter", "output", PRIORITY.filter, CHAIN.output),
     );
     others.push(
-      rawOutputChain(config),
       manglePreroutingChain(config),
       manglePostroutingChain(config),
-      outputChain(config),
+      outputChain(config, topology, family, sets),
       ...failsafeChains("raw", config, family),
       ...failsafeChains("mangle", config, family),
       ...failsafeChains("filter", config, family),
     );
   }
-  if (topology.masquerade[family]) {
+  if (topology.hostEndpoints || topology.vxlan[family]) {
+    base.push(hook("raw", "output", PRIORITY.raw, CHAIN.output));
+    others.push(rawOutputChain(config, topology, family));
+  }
+  if (hasPostrouting(topology, family)) {
     base.push(hook("nat", "postrouting", PRIORITY.natPostrouting, CHAIN.postrouting));
-    others.push(natPostroutingChain(config, family, sets));
+    others.push(natPostroutingChain(config, topology, family, sets));
   }
   return { base, others };
 }

@@ -1,4 +1,4 @@
-import type { ChainState } from "@bulrush/nftables";
+import type { ChainState, RuleState } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { chain, commented } from "./layer.ts";
@@ -6,7 +6,8 @@ import { matchBlocks } from "./rule/match-blocks.ts";
 import { ruleMatch } from "./rule/rule-match.ts";
 import type { SetLookup } from "./set-shape.ts";
 import { COUNTER, type Family } from "./statements.ts";
-import { CHAIN } from "./topology.ts";
+import { CHAIN, type Topology } from "./topology.ts";
+import { tunnelMasquerade } from "./vxlan-rules.ts";
 
 /** Ids of the sets of pool networks. */
 export const POOL_SETS = {
@@ -16,8 +17,27 @@ export const POOL_SETS = {
   all: "network-ip-pools",
 } as const;
 
-/** nat-POSTROUTING: workloads of masqueraded pools leave the cluster with their host's address. */
-export function natPostroutingChain(config: DataplaneConfig, family: Family, sets: SetLookup): ChainState {
+/** True when the family has something to translate on its way out. */
+export function hasPostrouting(topology: Topology, family: Family): boolean {
+  return topology.masquerade[family] || (topology.vxlan[family] && topology.tunnelAddress[family]);
+}
+
+/**
+ * nat-POSTROUTING: workloads of masqueraded pools leave the cluster with their host's address, and the host's own
+ * packets enter the tunnel with its address there.
+ */
+export function natPostroutingChain(
+  config: DataplaneConfig,
+  topology: Topology,
+  family: Family,
+  sets: SetLookup,
+): ChainState {
+  const rules = topology.masquerade[family] ? natOutgoing(config, family, sets) : [];
+  if (topology.vxlan[family] && topology.tunnelAddress[family]) rules.push(...tunnelMasquerade(config, family));
+  return chain("nat", CHAIN.postrouting, rules);
+}
+
+function natOutgoing(config: DataplaneConfig, family: Family, sets: SetLookup): RuleState[] {
   const outgoing: DataplaneRule = {
     action: "allow",
     ip_version: "ANY",
@@ -26,13 +46,13 @@ export function natPostroutingChain(config: DataplaneConfig, family: Family, set
     rule_id: "",
   };
   const matched = ruleMatch(outgoing, family, sets);
-  if (matched === undefined) return chain("nat", CHAIN.postrouting, []);
+  if (matched === undefined) return [];
   const { before, condition } = matchBlocks(matched.groups, config.marks);
-  return chain("nat", CHAIN.postrouting, [
+  return [
     ...before,
     commented("NAT outgoing", ...condition, ...matched.statements, COUNTER, {
       kind: "masquerade",
       fullyRandom: true,
     }),
-  ]);
+  ];
 }

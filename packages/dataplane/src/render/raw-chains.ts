@@ -19,6 +19,7 @@ import {
 } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
 import { deny } from "./verdicts.ts";
+import { vxlanUntracked } from "./vxlan-rules.ts";
 
 const LAYER = "raw";
 
@@ -26,10 +27,11 @@ const LAYER = "raw";
  * raw-PREROUTING: the first look at every packet that comes in, ahead of conntrack. A workload's packet whose source has
  * no route back through the interface it came by is forged.
  */
-export function rawPreroutingChain(config: DataplaneConfig, topology: Topology): ChainState {
+export function rawPreroutingChain(config: DataplaneConfig, topology: Topology, family: Family): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
   const rules: RuleState[] = [
     rule(clearMark(accept + pass + scratch0 + scratch1)),
+    ...(topology.vxlan[family] ? [vxlanUntracked(config)] : []),
     ...config.interfacePrefixes.map((prefix) => rule(inInterfaces(prefix), setMark(scratch0))),
   ];
   if (config.allowSpoofedSources) rules.push(rule(marked(scratch0), jump(layered(LAYER, CHAIN.rpfSkip))));
@@ -49,14 +51,15 @@ export function rawPreroutingChain(config: DataplaneConfig, topology: Topology):
   return chain(LAYER, CHAIN.prerouting, rules);
 }
 
-/** raw-OUTPUT: do-not-track policy on packets of this host. */
-export function rawOutputChain(config: DataplaneConfig): ChainState {
+/** raw-OUTPUT: do-not-track policy on packets of this host, and its tunnels' packets. */
+export function rawOutputChain(config: DataplaneConfig, topology: Topology, family: Family): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
-  return chain(LAYER, CHAIN.output, [
-    rule(clearMark(accept + pass + scratch0 + scratch1)),
-    rule(jump(layered(LAYER, CHAIN.toHost))),
-    rule(marked(accept), COUNTER, verdict(ACCEPT)),
-  ]);
+  const rules: RuleState[] = [];
+  if (topology.hostEndpoints)
+    rules.push(rule(clearMark(accept + pass + scratch0 + scratch1)), rule(jump(layered(LAYER, CHAIN.toHost))));
+  if (topology.vxlan[family]) rules.push(vxlanUntracked(config));
+  if (topology.hostEndpoints) rules.push(rule(marked(accept), COUNTER, verdict(ACCEPT)));
+  return chain(LAYER, CHAIN.output, rules);
 }
 
 /** Source networks that an interface may use although no route leads back to them. */

@@ -122,6 +122,16 @@ export function outInterfaces(prefix: string): Statement {
   return match(meta("oifname"), "==", { kind: "prefix", prefix });
 }
 
+/** Leaves by this very interface. */
+export function outInterface(name: string): Statement {
+  return equals(meta("oifname"), name);
+}
+
+/** What kind of address it is to this host, or (`oif`) to the interface that the packet leaves by: "local" for its own. */
+export function fibType(side: "saddr" | "daddr", on?: "oif"): Operand {
+  return { kind: "fib", result: "type", flags: on === undefined ? [side] : [side, on] };
+}
+
 /** The packet belongs to a flow that was let through before, or to one that such a flow asked for. */
 export function established(): Statement {
   return hasBits("state", CT_STATE.established + CT_STATE.related);

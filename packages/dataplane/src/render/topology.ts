@@ -6,6 +6,10 @@ export interface Topology {
   readonly adminDown: boolean;
   /** Service addresses by which no packet may leave in a loop, in both families. */
   readonly serviceCidrs: readonly string[];
+  /** The family has VXLAN pools. */
+  readonly vxlan: { readonly 4: boolean; readonly 6: boolean };
+  /** This host has an address in the family's tunnel. */
+  readonly tunnelAddress: { readonly 4: boolean; readonly 6: boolean };
   /** A pool of the family wants its workloads hidden behind their host. */
   readonly masquerade: { readonly 4: boolean; readonly 6: boolean };
 }
@@ -14,6 +18,8 @@ export const EMPTY_TOPOLOGY: Topology = {
   hostEndpoints: false,
   adminDown: false,
   serviceCidrs: [],
+  vxlan: { 4: false, 6: false },
+  tunnelAddress: { 4: false, 6: false },
   masquerade: { 4: false, 6: false },
 };
 

@@ -25,7 +25,7 @@ describe("RouteTable.release()", () => {
 
   const link = (index: number, name: string, up = true): void => {
     kernel.setLink(index, name, up);
-    interfaces.put(name, { name, index, up, addresses: new Set() });
+    interfaces.put(name, { name, index, up, mtu: 1500, addresses: new Set() });
     table.touchInterface(name);
   };
   const unlink = (index: number, name: string): void => {
@@ -73,7 +73,7 @@ describe("RouteTable.release()", () => {
     table.setRoutes("local-workload", "cali1", []);
     table.setRoutes("vxlan-tunnel", "vxlan.calico", [route({ via: "10.66.0.0", protocol: 80 })]);
     assert.deepEqual(round(), [ADDRESS]);
-    assert.deepEqual(kernel.listing(), [`${ADDRESS}/32 dev vxlan.calico proto 80 metric 1024`]);
+    assert.deepEqual(kernel.listing(), [`${ADDRESS}/32 dev vxlan.calico proto 80 metric 1024 via 10.66.0.0`]);
   });
 
   it("frees an address that another host had and a local workload gets", () => {

@@ -39,33 +39,45 @@ export class RouteCandidates {
 
   /** Replaces what a class wants on an interface. Gives the keys whose answer may have changed. */
   replace(routeClass: RouteClass, interfaceName: string, targets: readonly RouteTarget[]): Set<RouteKey> {
-    const source = `${routeClass} ${interfaceName}`;
     const changed = new Set<RouteKey>();
-    for (const key of this.#bySource.get(source)?.keys() ?? []) {
+    for (const key of this.#bySource.get(sourceOf(routeClass, interfaceName))?.keys() ?? []) {
       changed.add(key);
-      const others = this.#byKey.get(key);
-      others?.delete(source);
-      if (others?.size === 0) this.#forget(key);
+      // The live map may lose the key at hand.
+      this.drop(routeClass, interfaceName, key);
     }
-    const wanted = new Map<RouteKey, Candidate>();
-    for (const target of targets) {
-      const key = routeKey(target.destination, target.metric);
-      const candidate: Candidate = { routeClass, interfaceName, target };
-      wanted.set(key, candidate);
-      changed.add(key);
-      const others = this.#byKey.get(key) ?? new Map<string, Candidate>();
-      this.#byKey.set(key, others.set(source, candidate));
-      const siblings = this.#keysTo.get(target.destination) ?? new Set();
-      this.#keysTo.set(target.destination, siblings.add(key));
-    }
-    if (wanted.size === 0) this.#bySource.delete(source);
-    else this.#bySource.set(source, wanted);
+    for (const target of targets) changed.add(this.put(routeClass, interfaceName, target));
     return changed;
+  }
+
+  /** One wish more, or another in its place. Gives its key. */
+  put(routeClass: RouteClass, interfaceName: string, target: RouteTarget): RouteKey {
+    const source = sourceOf(routeClass, interfaceName);
+    const key = routeKey(target.destination, target.metric);
+    const candidate: Candidate = { routeClass, interfaceName, target };
+    const wanted = this.#bySource.get(source) ?? new Map<RouteKey, Candidate>();
+    this.#bySource.set(source, wanted.set(key, candidate));
+    const others = this.#byKey.get(key) ?? new Map<string, Candidate>();
+    this.#byKey.set(key, others.set(source, candidate));
+    const siblings = this.#keysTo.get(target.destination) ?? new Set();
+    this.#keysTo.set(target.destination, siblings.add(key));
+    return key;
+  }
+
+  /** One wish less. */
+  drop(routeClass: RouteClass, interfaceName: string, key: RouteKey): void {
+    const source = sourceOf(routeClass, interfaceName);
+    const wanted = this.#bySource.get(source);
+    wanted?.delete(key);
+    if (wanted?.size === 0) this.#bySource.delete(source);
+    const others = this.#byKey.get(key);
+    others?.delete(source);
+    if (others?.size === 0) this.#forget(key);
   }
 
   /** Keys that somebody wants on this interface. */
   *keysOf(interfaceName: string): Generator<RouteKey> {
-    for (const routeClass of ROUTE_CLASSES) yield* this.#bySource.get(`${routeClass} ${interfaceName}`)?.keys() ?? [];
+    for (const routeClass of ROUTE_CLASSES)
+      yield* this.#bySource.get(sourceOf(routeClass, interfaceName))?.keys() ?? [];
   }
 
   /** Keys of one network that somebody wants: one for each metric. */
@@ -106,6 +118,10 @@ export class RouteCandidates {
     siblings?.delete(key);
     if (siblings?.size === 0) this.#keysTo.delete(destination);
   }
+}
+
+function sourceOf(routeClass: RouteClass, interfaceName: string): string {
+  return `${routeClass} ${interfaceName}`;
 }
 
 /** The index of an interface that is up; 0 for no interface. */

@@ -1,8 +1,15 @@
 import type { Route } from "@bulrush/netlink";
+import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 
 /** RTPROT_ number of routes that only we make. */
 const OWN_PROTOCOL = 80;
+
+/** RTPROT_KERNEL: routes that come with an address. */
+const KERNEL_PROTOCOL = 2;
+
+/** On our own tunnel devices, all routes are ours. */
+const TUNNEL_DEVICES: ReadonlySet<string> = new Set(Object.values(VXLAN_DEVICE));
 
 /** By what a listed route is known to be ours to judge. */
 export interface RouteOwnership {
@@ -25,6 +32,7 @@ export function isOwnRoute(route: Route, interfaces: Interfaces, ownership: Rout
   if (route.destination === "fe80::/64" || route.destination === "ff00::/8") return false;
   if (route.device === undefined) return false;
   const name = interfaces.byIndex(route.device)?.name;
+  if (name !== undefined && TUNNEL_DEVICES.has(name)) return route.protocol !== KERNEL_PROTOCOL;
   if (name === undefined || !isWorkloadInterface(name, ownership.interfacePrefixes)) return false;
   return ownership.removeExternalRoutes || route.protocol === ownership.deviceRouteProtocol;
 }

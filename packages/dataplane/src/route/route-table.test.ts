@@ -24,7 +24,7 @@ describe("RouteTable", () => {
   /** The link in the kernel and, as the monitor would, in the interfaces. */
   const link = (index: number, name: string, up = true): void => {
     kernel.setLink(index, name, up);
-    interfaces.put(name, { name, index, up, addresses: new Set() });
+    interfaces.put(name, { name, index, up, mtu: 1500, addresses: new Set() });
     table.touchInterface(name);
   };
   const unlink = (index: number, name: string): void => {
@@ -177,7 +177,7 @@ describe("RouteTable", () => {
     round(0);
     round(60_000);
     assert.deepEqual(kernel.listing(), [
-      "0.0.0.0/0 dev eth0 proto 4 metric 0",
+      "0.0.0.0/0 dev eth0 proto 4 metric 0 via 192.168.0.1",
       "10.1.0.0/24 dev eth0 proto 3 metric 0",
     ]);
   });

@@ -10,6 +10,9 @@ import { isOwnRoute, isWorkloadInterface, type RouteOwnership } from "./route-ow
 /** Unknown routes of an interface that we have just met stay this long: its endpoint may not be known yet. */
 const GRACE_MS = 10_000;
 
+/** The index of "lo" in every namespace (LOOPBACK_IFINDEX). */
+const LOOPBACK = 1;
+
 /** The kernel's metric for IPv6 routes that name none (IP6_RT_PRIO_USER). */
 const IPV6_DEFAULT_METRIC = 1024;
 
@@ -71,6 +74,18 @@ export class RouteTable {
   /** Replaces what a class wants on an interface; written at the next {@link apply}. */
   setRoutes(routeClass: RouteClass, interfaceName: string, targets: readonly RouteTarget[]): void {
     for (const key of this.#candidates.replace(routeClass, interfaceName, targets)) this.#dirty.add(key);
+  }
+
+  /** One route more that a class wants on an interface, or another in its place. */
+  putRoute(routeClass: RouteClass, interfaceName: string, target: RouteTarget): void {
+    this.#dirty.add(this.#candidates.put(routeClass, interfaceName, target));
+  }
+
+  /** One route less, by its network and metric. */
+  dropRoute(routeClass: RouteClass, interfaceName: string, { destination, metric }: RouteTarget): void {
+    const key = routeKey(destination, metric);
+    this.#candidates.drop(routeClass, interfaceName, key);
+    this.#dirty.add(key);
   }
 
   /** Something happened to the interface: its routes are listed and judged again. */
@@ -294,6 +309,8 @@ export class RouteTable {
 
   #graceEndOf(route: Route): number | undefined {
     if (route.device === undefined) return undefined;
+    const name = this.#interfaces.byIndex(route.device)?.name;
+    if (name === undefined || !isWorkloadInterface(name, this.#ownership.interfacePrefixes)) return undefined;
     const seenMs = this.#firstSeenMs.get(route.device);
     return seenMs === undefined ? undefined : seenMs + GRACE_MS;
   }
@@ -318,7 +335,7 @@ function toRoute({ candidate: { target }, device }: Winner): Route {
   return {
     destination: target.destination,
     type: target.type,
-    ...(device === 0 ? {} : { device }),
+    ...(device === 0 ? withoutDevice(target) : { device }),
     // IPv6 has no scopes: naming one would make every listing look different.
     ...(target.destination.includes(":") ? {} : { scope: target.scope }),
     protocol: target.protocol,
@@ -327,6 +344,11 @@ function toRoute({ candidate: { target }, device }: Winner): Route {
     ...(target.via === undefined ? {} : { via: target.via }),
     ...(target.onlink === true ? { onlink: true } : {}),
   };
+}
+
+/** The kernel hangs IPv6 routes without a device on the loopback device. */
+function withoutDevice({ destination }: RouteTarget): { device?: number } {
+  return destination.includes(":") ? { device: LOOPBACK } : {};
 }
 
 /** Compares what we set; flags and other things that only the kernel reports do not count. */

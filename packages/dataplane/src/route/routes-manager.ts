@@ -8,6 +8,8 @@ import type { Interfaces } from "../manager/interfaces.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { LocalWorkload, WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 import type { Family } from "../render/statements.ts";
+import { ClusterRoutes } from "../tunnel/cluster-routes.ts";
+import { Tunnels } from "../tunnel/tunnels.ts";
 import { FlowCleanup } from "./flow-cleanup.ts";
 import type { RouteTarget } from "./route-class.ts";
 import { type ReleaseResult, RouteTable } from "./route-table.ts";
@@ -25,7 +27,8 @@ export interface RoutesResult {
 const NOTHING: RoutesResult = { writes: 0, routeDrift: 0, neighbourDrift: 0, failures: [], againAtMs: undefined };
 
 /**
- * A route and, where the MAC is known, a neighbour for each address of each local workload. Before an address goes from
+ * A route and, where the MAC is known, a neighbour for each address of each local workload; tunnels, and routes to the
+ * workloads of other hosts. Before an address goes from
  * one workload to the next, its tracked flows are deleted. One round is `release`, then `apply`.
  */
 export class RoutesManager implements Manager {
@@ -33,6 +36,8 @@ export class RoutesManager implements Manager {
   readonly #endpoints: WorkloadEndpoints;
   readonly #tables: ReadonlyMap<Family, RouteTable>;
   readonly #neighbours: StaticNeighbours;
+  readonly #tunnels: Tunnels;
+  readonly #cluster: ClusterRoutes;
   readonly #cleanup = new FlowCleanup();
   readonly #dirty = new Set<string>();
 
@@ -41,6 +46,8 @@ export class RoutesManager implements Manager {
     this.#endpoints = endpoints;
     this.#tables = new Map([...families.keys()].map((family) => [family, new RouteTable(family, interfaces, config)]));
     this.#neighbours = new StaticNeighbours(interfaces);
+    this.#tunnels = new Tunnels(families.keys(), config, interfaces);
+    this.#cluster = new ClusterRoutes(config, interfaces, this.#tables, this.#tunnels.byFamily);
     endpoints.onInterfaceChange.add((name) => this.#dirty.add(name));
   }
 
@@ -49,8 +56,10 @@ export class RoutesManager implements Manager {
     return { ip: this.#tables.get(4)?.size ?? 0, ip6: this.#tables.get(6)?.size ?? 0 };
   }
 
-  onUpdate(_message: ToDataplane): void {
-    // The registry of endpoints has its own ear.
+  /** Of endpoints, their registry tells. */
+  onUpdate(message: ToDataplane): void {
+    this.#tunnels.onUpdate(message);
+    this.#cluster.onUpdate(message);
   }
 
   completeDeferredWork(): void {
@@ -61,6 +70,7 @@ export class RoutesManager implements Manager {
       this.#neighbours.set(name, workload === undefined ? new Map() : neighboursOf(workload));
     }
     this.#dirty.clear();
+    this.#cluster.completeDeferredWork();
   }
 
   touchInterface(name: string): void {
@@ -71,6 +81,7 @@ export class RoutesManager implements Manager {
   queueResync(): void {
     for (const table of this.#tables.values()) table.queueResync();
     this.#neighbours.queueResync();
+    this.#tunnels.touch();
   }
 
   /**
@@ -99,16 +110,17 @@ export class RoutesManager implements Manager {
   /** Writes routes and neighbours. Throws when a listing fails. */
   apply(access: RouteAccess, nowMs: number): RoutesResult {
     if (this.#config.routeSyncDisabled) return NOTHING;
+    const tunnels = this.#tunnels.apply(access, nowMs);
     const isHeld = (address: string): boolean => this.#cleanup.isPending(address);
     const results = [...this.#tables.values()].map((table) => table.apply(access, nowMs, isHeld));
     const neighbours = this.#neighbours.apply(access);
-    const agains = results.flatMap(({ againAtMs }) => (againAtMs === undefined ? [] : [againAtMs]));
+    const agains = [...tunnels, ...results].flatMap(({ againAtMs }) => (againAtMs === undefined ? [] : [againAtMs]));
     if (this.#cleanup.hasMore) agains.push(nowMs);
     return {
-      writes: results.reduce((sum, { writes }) => sum + writes, neighbours.writes),
+      writes: [...tunnels, ...results].reduce((sum, { writes }) => sum + writes, neighbours.writes),
       routeDrift: 0,
-      neighbourDrift: neighbours.drift,
-      failures: [...results.flatMap(({ failures }) => failures), ...neighbours.failures],
+      neighbourDrift: tunnels.reduce((sum, { drift }) => sum + drift, neighbours.drift),
+      failures: [...tunnels, ...results, neighbours].flatMap(({ failures }) => failures),
       againAtMs: agains.length === 0 ? undefined : Math.min(...agains),
     };
   }

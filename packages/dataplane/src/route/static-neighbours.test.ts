@@ -13,7 +13,7 @@ describe("StaticNeighbours.apply()", () => {
 
   const link = (index: number, name: string, up = true): void => {
     kernel.setLink(index, name, up);
-    interfaces.put(name, { name, index, up, addresses: new Set() });
+    interfaces.put(name, { name, index, up, mtu: 1500, addresses: new Set() });
     neighbours.touchInterface(name);
   };
 
@@ -87,7 +87,7 @@ describe("StaticNeighbours.apply()", () => {
     neighbours.apply(kernel);
     kernel.removeLink(5);
     kernel.setLink(9, "cali1");
-    interfaces.put("cali1", { name: "cali1", index: 9, up: true, addresses: new Set() });
+    interfaces.put("cali1", { name: "cali1", index: 9, up: true, mtu: 1500, addresses: new Set() });
     neighbours.queueResync();
     neighbours.apply(kernel);
     assert.deepEqual(kernel.neighbourListing(), [`10.65.0.2 dev cali1 ${MAC}`]);

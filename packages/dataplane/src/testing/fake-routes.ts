@@ -9,6 +9,8 @@ import {
   type RouteMonitor,
   type RouteMonitorOptions,
   type RouteOperation,
+  type VxlanInfo,
+  type VxlanLink,
 } from "@bulrush/netlink";
 import type { RouteAccess } from "../kernel/kernel.ts";
 
@@ -26,6 +28,8 @@ export class FakeRoutes implements RouteAccess {
   loseAnswers = false;
   /** Writes of this destination or address fail with EPERM. */
   failWritesOf: string | undefined;
+  /** The kernel does not give an index twice in a long time. */
+  #nextIndex = 1000;
   readonly #links = new Map<number, Link>();
   readonly #addresses: InterfaceAddress[] = [];
   readonly #routes = new Map<string, Route>();
@@ -40,6 +44,10 @@ export class FakeRoutes implements RouteAccess {
     return [...this.#addresses];
   }
 
+  link(name: string): Link | undefined {
+    return this.links().find((link) => link.name === name);
+  }
+
   routes(filter: { readonly family?: 4 | 6; readonly device?: number } = {}): Route[] {
     this.routeListings++;
     if (this.failListings) throw failure("Dump routes", "EINTR");
@@ -50,8 +58,12 @@ export class FakeRoutes implements RouteAccess {
     );
   }
 
-  neighbours(): Neighbour[] {
-    return [...this.#neighbours.values()];
+  neighbours(filter: { readonly device?: number; readonly forwarding?: boolean } = {}): Neighbour[] {
+    return [...this.#neighbours.values()].filter(
+      ({ device, forwarding }) =>
+        (filter.device === undefined || filter.device === device) &&
+        (filter.forwarding === true) === (forwarding === true),
+    );
   }
 
   apply(operations: readonly RouteOperation[]): OperationFailure[] {
@@ -82,22 +94,36 @@ export class FakeRoutes implements RouteAccess {
   /** What a person would list: "10.0.0.1/32 dev cali1 proto 3 metric 1024", sorted. */
   listing(): string[] {
     return [...this.#routes.values()]
-      .map(({ destination, device, metric, protocol, source }) => {
+      .map(({ destination, device, metric, onlink, protocol, source, type, via }) => {
         const name = device === undefined ? "-" : (this.#links.get(device)?.name ?? `if${device}`);
-        return `${destination} dev ${name} proto ${protocol ?? 3} metric ${metric ?? 0}${source === undefined ? "" : ` src ${source}`}`;
+        const words = [`${destination} dev ${name} proto ${protocol ?? 3} metric ${metric ?? 0}`];
+        if (source !== undefined) words.push(`src ${source}`);
+        if (via !== undefined) words.push(`via ${via}`);
+        if (onlink === true) words.push("onlink");
+        if (type !== undefined && type !== "unicast") words.push(type);
+        return words.join(" ");
       })
       .sort();
   }
 
+  /** "10.0.0.1 dev cali1 MAC", and "fdb MAC dev vxlan.calico to 192.168.0.2". */
   neighbourListing(): string[] {
     return [...this.#neighbours.values()]
-      .map(({ address, device, mac }) => `${address ?? "-"} dev ${this.#links.get(device)?.name ?? "-"} ${mac ?? "-"}`)
+      .map(({ address = "-", device, forwarding, mac = "-" }) => {
+        const name = this.#links.get(device)?.name ?? "-";
+        return forwarding === true ? `fdb ${mac} dev ${name} to ${address}` : `${address} dev ${name} ${mac}`;
+      })
       .sort();
   }
 
+  /** Puts a neighbour or forwarding entry there as somebody else would. */
+  putNeighbour(neighbour: Neighbour): void {
+    this.#neighbours.set(neighbourKey(neighbour), neighbour);
+  }
+
   /** Makes or changes a link and tells the monitors. Going down takes its routes along. */
-  setLink(index: number, name: string, up = true): void {
-    const link: Link = { index, name, up, running: up, flags: 0, mtu: 1500 };
+  setLink(index: number, name: string, up = true, mtu = 1500): void {
+    const link: Link = { index, name, up, running: up, flags: 0, mtu };
     this.#links.set(index, link);
     if (!up) this.#dropRoutesOf(index);
     this.emit({ kind: "link", link });
@@ -108,12 +134,21 @@ export class FakeRoutes implements RouteAccess {
     if (link === undefined) return;
     this.#links.delete(index);
     this.#dropRoutesOf(index);
+    this.#dropAddressesOf(index);
     this.emit({ kind: "link-gone", link });
   }
 
   addAddress(device: number, address: string): void {
     this.#addresses.push({ device, address });
     this.emit({ kind: "address", address: { device, address } });
+  }
+
+  /** Takes an address from its interface and (but for undefined) gives it to another. */
+  moveAddress(address: string, device: number | undefined): void {
+    const at = this.#addresses.findIndex((known) => known.address === address);
+    const [gone] = at < 0 ? [] : this.#addresses.splice(at, 1);
+    if (gone !== undefined) this.emit({ kind: "address-gone", address: gone });
+    if (device !== undefined) this.addAddress(device, address);
   }
 
   /** Puts a route there as somebody else would. */
@@ -133,9 +168,34 @@ export class FakeRoutes implements RouteAccess {
     for (const { onError } of this.#monitors) onError(new Error("The monitor broke"));
   }
 
+  #dropAddressesOf(device: number): void {
+    for (let i = this.#addresses.length - 1; i >= 0; i--)
+      if (this.#addresses[i]?.device === device) this.#addresses.splice(i, 1);
+  }
+
   #dropRoutesOf(device: number): void {
     for (const [key, route] of this.#routes) if (route.device === device) this.#routes.delete(key);
     for (const [key, neighbour] of this.#neighbours) if (neighbour.device === device) this.#neighbours.delete(key);
+  }
+
+  #addVxlan({ mac, mtu = 1500, name, up = false, ...settings }: VxlanLink): string | undefined {
+    if (this.link(name) !== undefined) return "EEXIST";
+    const index = this.#nextIndex++;
+    const { vni, port, local, parent } = settings;
+    const vxlan: VxlanInfo = {
+      vni,
+      port,
+      learning: settings.learning === true,
+      l2miss: false,
+      gbp: false,
+      external: false,
+      ...(local === undefined ? {} : { local }),
+      ...(parent === undefined ? {} : { parent }),
+    };
+    const link: Link = { index, name, up, running: up, flags: 0, mtu, kind: "vxlan", vxlan, ...(mac && { mac }) };
+    this.#links.set(index, link);
+    this.emit({ kind: "link", link });
+    return undefined;
   }
 
   #one(operation: RouteOperation): string | undefined {
@@ -154,13 +214,37 @@ export class FakeRoutes implements RouteAccess {
       case "replace-neighbour":
         if (operation.neighbour.address === this.failWritesOf) return "EPERM";
         if (!this.#links.has(operation.neighbour.device)) return "ENODEV";
-        this.#neighbours.set(`${operation.neighbour.device} ${operation.neighbour.address}`, operation.neighbour);
+        this.putNeighbour(operation.neighbour);
         return undefined;
       case "delete-neighbour":
         if (operation.neighbour.address === this.failWritesOf) return "EPERM";
-        return this.#neighbours.delete(`${operation.neighbour.device} ${operation.neighbour.address}`)
-          ? undefined
-          : "ENOENT";
+        return this.#neighbours.delete(neighbourKey(operation.neighbour)) ? undefined : "ENOENT";
+      case "add-vxlan":
+        return this.#addVxlan(operation.vxlan);
+      case "change-link": {
+        const link = typeof operation.link === "number" ? this.#links.get(operation.link) : this.link(operation.link);
+        if (link === undefined) return "ENODEV";
+        const { mtu = link.mtu, up = link.up } = operation.change;
+        this.#links.set(link.index, { ...link, mtu, up, running: up });
+        return undefined;
+      }
+      case "delete-link": {
+        const link = typeof operation.link === "number" ? this.#links.get(operation.link) : this.link(operation.link);
+        if (link === undefined) return "ENODEV";
+        this.removeLink(link.index);
+        return undefined;
+      }
+      case "replace-address":
+        this.addAddress(operation.address.device, operation.address.address);
+        return undefined;
+      case "delete-address": {
+        const { address, device } = operation.address;
+        const at = this.#addresses.findIndex((known) => known.device === device && known.address === address);
+        if (at < 0) return "EADDRNOTAVAIL";
+        this.#addresses.splice(at, 1);
+        this.emit({ kind: "address-gone", address: operation.address });
+        return undefined;
+      }
       default:
         return "EOPNOTSUPP";
     }
@@ -169,6 +253,10 @@ export class FakeRoutes implements RouteAccess {
 
 function keyOf({ destination, metric }: Route): string {
   return `${destination} ${metric ?? 0}`;
+}
+
+function neighbourKey({ address, device, forwarding, mac }: Neighbour): string {
+  return forwarding === true ? `fdb ${device} ${mac}` : `${device} ${address}`;
 }
 
 function describe(operation: RouteOperation): string {
@@ -181,6 +269,14 @@ function describe(operation: RouteOperation): string {
     case "replace-neighbour":
     case "delete-neighbour":
       return `${operation.kind} ${operation.neighbour.address ?? "-"}`;
+    case "add-vxlan":
+      return `${operation.kind} ${operation.vxlan.name}`;
+    case "change-link":
+    case "delete-link":
+      return `${operation.kind} ${operation.link}`;
+    case "replace-address":
+    case "delete-address":
+      return `${operation.kind} ${operation.address.address}`;
     default:
       return operation.kind;
   }

@@ -3,9 +3,11 @@ import type {
   DataplanePolicy,
   DataplaneRule,
   DataplaneWorkloadEndpoint,
+  Encapsulation,
   HostEndpointUpdate,
   IPSetType,
   PolicyID,
+  RouteUpdate,
   TierInfo,
   ToDataplane,
   WorkloadEndpointUpdate,
@@ -103,6 +105,51 @@ export function workload(name: string, fields: Partial<DataplaneWorkloadEndpoint
       qos_policies: [],
       ...fields,
     },
+  };
+}
+
+/** A route of the graph. */
+export function clusterRoute(dst: string, fields: Partial<RouteUpdate> = {}): ToDataplane {
+  return {
+    msg: "RouteUpdate",
+    dst,
+    types: ["REMOTE_WORKLOAD"],
+    ip_pool_type: "VXLAN",
+    dst_node_name: "",
+    dst_node_ip: "",
+    same_subnet: false,
+    nat_outgoing: false,
+    local_workload: false,
+    tunnel_type: { ipip: false, vxlan: false, wireguard: false },
+    borrowed: false,
+    ...fields,
+  };
+}
+
+/** The end of a node's tunnels: "tunnel address, MAC, host's address" of each family that it has. */
+export function tunnelEnd(node: string, v4: string | undefined, v6?: string): ToDataplane {
+  const [ipv4, mac, host] = v4?.split(", ") ?? [];
+  const [ipv6, mac6, host6] = v6?.split(", ") ?? [];
+  return {
+    msg: "VXLANTunnelEndpointUpdate",
+    node,
+    mac: mac ?? "",
+    ipv4_addr: ipv4 ?? "",
+    parent_device_ip: host ?? "",
+    mac_v6: mac6 ?? "",
+    ipv6_addr: ipv6 ?? "",
+    parent_device_ipv6: host6 ?? "",
+  };
+}
+
+export function encapsulation(fields: Partial<Encapsulation> = {}): ToDataplane {
+  return {
+    msg: "Encapsulation",
+    ipip_enabled: false,
+    vxlan_enabled: false,
+    vxlan_enabled_v6: false,
+    no_encap_needed: false,
+    ...fields,
   };
 }
 

@@ -1,6 +1,18 @@
 import { unreachable } from "@bulrush/base";
 import type { DataplaneRule, IPSetType, PolicyID, TierInfo, ToDataplane } from "@bulrush/proto";
-import { hostEndpoint, ipSet, ipSetDelta, policy, policyId, profile, rule, tier, workload } from "./messages.ts";
+import {
+  encapsulation,
+  hostEndpoint,
+  tunnelEnd,
+  ipSet,
+  ipSetDelta,
+  policy,
+  policyId,
+  profile,
+  rule,
+  tier,
+  workload,
+} from "./messages.ts";
 
 /** What JSON in a transcript may say of a rule: as the message, with "action" first. */
 type RuleJson = Partial<DataplaneRule> & {
@@ -15,7 +27,19 @@ interface TierJson {
   readonly end?: TierInfo["default_action"];
 }
 
-const COMMANDS = ["ipset", "delta", "policy", "profile", "workload", "hep", "pool", "services", "remove"] as const;
+const COMMANDS = [
+  "ipset",
+  "delta",
+  "policy",
+  "profile",
+  "workload",
+  "hep",
+  "pool",
+  "services",
+  "encapsulation",
+  "tunnel",
+  "remove",
+] as const;
 
 /**
  * One line of a transcript as a message:
@@ -25,6 +49,7 @@ const COMMANDS = ["ipset", "delta", "policy", "profile", "workload", "hep", "poo
  *     profile NAME {"in", "out"}
  *     workload NAME {"tiers": [{"name", "in", "out", "end"}], ...}      hep ID {..., "untracked", "pre_dnat", "forward"}
  *     pool CIDR {...}                    services CIDR...
+ *     encapsulation {"vxlan_enabled", ...}   tunnel NODE ADDRESS MAC HOST
  *     remove policy WORD | remove workload NAME | remove ipset ID
  */
 export function parseMessage(command: string, rest: string): ToDataplane {
@@ -67,6 +92,12 @@ export function parseMessage(command: string, rest: string): ToDataplane {
         id: first.replace("/", "-"),
         pool: { cidr: first, masquerade: false, ipip_mode: "", vxlan_mode: "", allowed_uses: [], ...json() },
       };
+    case "encapsulation":
+      return encapsulation(JSON.parse(rest) as Record<string, boolean>);
+    case "tunnel":
+      return words[0]?.includes(":") === true
+        ? tunnelEnd(first, undefined, words.join(", "))
+        : tunnelEnd(first, words.join(", "));
     case "services":
       return {
         msg: "GlobalBGPConfigUpdate",

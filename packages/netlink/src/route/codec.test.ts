@@ -52,6 +52,24 @@ const OPERATIONS: readonly OperationCase[] = [
     body: "0a800000 fe500001 00000000 14000100 fd000000 00000000 00000000 00000001 08000400 07000000",
   },
   {
+    name: "a VXLAN device, up, without learning",
+    operation: {
+      kind: "add-vxlan",
+      vxlan: {
+        name: "vx",
+        mac: "66:00:00:00:00:01",
+        mtu: 1450,
+        up: true,
+        vni: 4096,
+        port: 4789,
+        local: "192.0.2.1",
+        parent: 2,
+      },
+    },
+    head: "10000106",
+    body: "00000000 00000000 01000000 01000000 07000300 76780000 0a000100 66000000 00010000 08000400 aa050000 3c001280 0a000100 76786c61 6e000000 2c000280 08000100 00100000 08000300 02000000 08000400 c0000201 05000700 00000000 06000f00 12b50000",
+  },
+  {
     name: "a blackhole in a table over 255",
     operation: {
       kind: "add-route",

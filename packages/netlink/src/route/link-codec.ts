@@ -3,6 +3,8 @@ import type { MessageWriter } from "../message/message-writer.ts";
 import { AF_UNSPEC, LINK_BODY_BYTES } from "./constants.ts";
 import type { Link, LinkChange, VethPair } from "./link.ts";
 import { badArgument, macBytes, macText } from "./text-codec.ts";
+import type { VxlanLink } from "./vxlan.ts";
+import { decodeVxlanData, writeVxlanData } from "./vxlan-codec.ts";
 
 /** linux/if_link.h */
 const IFLA = { ADDRESS: 1, IFNAME: 3, MTU: 4, LINK: 5, MASTER: 10, LINKINFO: 18, NET_NS_FD: 28 } as const;
@@ -44,6 +46,18 @@ export function writeVeth(writer: MessageWriter, veth: VethPair): void {
   writeCommon(writer, veth.peer);
   if (veth.peer.namespaceFd !== undefined) writer.attrU32(IFLA.NET_NS_FD, veth.peer.namespaceFd);
   writer.endNest(peer);
+  writer.endNest(data);
+  writer.endNest(info);
+}
+
+export function writeVxlan(writer: MessageWriter, vxlan: VxlanLink): void {
+  writeLinkBody(writer, 0, vxlan.up === true ? IFF_UP : 0, vxlan.up === true ? IFF_UP : 0);
+  writeName(writer, vxlan.name);
+  writeCommon(writer, vxlan);
+  const info = writer.nest(IFLA.LINKINFO);
+  writer.attrString(IFLA_INFO.KIND, "vxlan");
+  const data = writer.nest(IFLA_INFO.DATA);
+  writeVxlanData(writer, vxlan);
   writer.endNest(data);
   writer.endNest(info);
 }
@@ -93,7 +107,10 @@ export function decodeLink(message: MessageReader): Link {
         break;
       case IFLA.LINKINFO: {
         const info = attributes.nested();
-        while (info.next()) if (info.type === IFLA_INFO.KIND) link.kind = info.string();
+        // The kind comes first (rtnl_link_info_fill).
+        while (info.next())
+          if (info.type === IFLA_INFO.KIND) link.kind = info.string();
+          else if (info.type === IFLA_INFO.DATA && link.kind === "vxlan") link.vxlan = decodeVxlanData(info.nested());
         break;
       }
     }

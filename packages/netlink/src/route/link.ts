@@ -1,3 +1,5 @@
+import type { VxlanInfo } from "./vxlan.ts";
+
 /** A network device as the kernel lists it. */
 export interface Link {
   readonly index: number;
@@ -15,6 +17,8 @@ export interface Link {
   readonly kind?: string;
   /** Index of the device below, or of a veth's other end. */
   readonly parent?: number;
+  /** Of kind "vxlan". */
+  readonly vxlan?: VxlanInfo;
   /** Index of the bridge or bond that it is part of. */
   readonly master?: number;
 }

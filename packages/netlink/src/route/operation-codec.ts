@@ -3,7 +3,7 @@ import { NLM_F } from "../message/header.ts";
 import type { MessageWriter } from "../message/message-writer.ts";
 import { writeAddress } from "./address-codec.ts";
 import { RTM } from "./constants.ts";
-import { writeLinkChange, writeLinkSelector, writeVeth } from "./link-codec.ts";
+import { writeLinkChange, writeLinkSelector, writeVeth, writeVxlan } from "./link-codec.ts";
 import { writeNeighbour } from "./neighbour-codec.ts";
 import type { RouteOperation } from "./operation.ts";
 import { writeRoute, writeRouteSelector } from "./route-codec.ts";
@@ -18,6 +18,10 @@ export function writeOperation(writer: MessageWriter, seq: number, operation: Ro
     case "add-veth":
       begin(RTM.NEWLINK, ADD);
       writeVeth(writer, operation.veth);
+      break;
+    case "add-vxlan":
+      begin(RTM.NEWLINK, ADD);
+      writeVxlan(writer, operation.vxlan);
       break;
     case "change-link":
       begin(RTM.NEWLINK, 0);
@@ -67,6 +71,8 @@ export function describeRouteOperation(operation: RouteOperation): string {
   switch (operation.kind) {
     case "add-veth":
       return `${what} ${operation.veth.name}`;
+    case "add-vxlan":
+      return `${what} ${operation.vxlan.name}`;
     case "change-link":
     case "delete-link":
       return `${what} ${operation.link}`;

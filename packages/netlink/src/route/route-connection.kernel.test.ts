@@ -50,6 +50,39 @@ function wantRoute(routes: readonly Route[], destination: string): Partial<Route
 }
 
 kernelTests(import.meta.filename, () => {
+  for (const [family, local, mtu] of [
+    [4, "192.0.2.1", 1450],
+    [6, "fd00::1", 1430],
+  ] as const)
+    test(`a VXLAN device over IPv${family} is made, listed with all that it was made of, and has forwarding entries`, () => {
+      withVeth((connection, veth) => {
+        const settings = { vni: 4096, port: 4790, local, parent: veth.index } as const;
+        const mac = "66:00:00:00:00:09";
+        connection.write({ kind: "add-vxlan", vxlan: { name: "vx", mac, mtu, up: true, ...settings } });
+        const link = connection.link("vx");
+        assert.ok(link !== undefined);
+        const off = { learning: false, l2miss: false, gbp: false, external: false };
+        assert.deepEqual([link.kind, link.mtu, link.mac, link.up], ["vxlan", mtu, mac, true]);
+        assert.deepEqual(link.vxlan, { ...settings, ...off });
+        assert.deepEqual(connection.links().find(({ name }) => name === "vx")?.vxlan, link.vxlan);
+        const remote = family === 4 ? "192.0.2.9" : "fd00::9";
+        const entry = { device: link.index, address: remote, mac: "66:00:00:00:00:08", forwarding: true };
+        connection.write({ kind: "replace-neighbour", neighbour: entry });
+        const listed = connection.neighbours({ device: link.index, forwarding: true });
+        assert.deepEqual(
+          listed.map(({ address, mac: at, state }) => [address, at, state]),
+          [[remote, entry.mac, 0x80]],
+        );
+        connection.write({ kind: "delete-neighbour", neighbour: entry });
+        assert.deepEqual(connection.neighbours({ device: link.index, forwarding: true }), []);
+        connection.write({ kind: "delete-link", link: "vx" });
+        assert.equal(connection.link("vx"), undefined);
+        connection.write({ kind: "add-vxlan", vxlan: { name: "vx", vni: 1, port: 4789, learning: true } });
+        assert.deepEqual(connection.link("vx")?.vxlan, { ...off, vni: 1, port: 4789, learning: true });
+        connection.write({ kind: "delete-link", link: "vx" });
+      });
+    });
+
   test("links are made, listed, changed and deleted", () => {
     withVeth((connection, veth) => {
       assert.equal(veth.kind, "veth");
