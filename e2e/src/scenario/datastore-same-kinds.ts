@@ -94,12 +94,13 @@ const makeService: MakeResource = (choices) => {
   // An address cannot be changed.
   const address = `10.96.7.${number + 1}`;
   const ports = [{ name: "http", protocol: "TCP", port: 80, targetPort: choices.pick([80, 8080]) }];
+  const selector = randomLabels(choices, POD_LABELS);
   return {
     apiVersion: "v1",
     kind: "Service",
     metadata: { namespace: "red", name: SERVICES[number] as string },
-    // All that the server would add by itself.
-    spec: {
+    // All that the server would add by itself, and nothing empty, which it would leave out.
+    spec: definedFields({
       type: "ClusterIP",
       clusterIP: address,
       clusterIPs: [address],
@@ -107,9 +108,9 @@ const makeService: MakeResource = (choices) => {
       ipFamilyPolicy: "SingleStack",
       internalTrafficPolicy: "Cluster",
       sessionAffinity: "None",
-      selector: randomLabels(choices, POD_LABELS),
+      selector: Object.keys(selector).length > 0 ? selector : undefined,
       ports,
-    },
+    }),
     status: { loadBalancer: {} },
   };
 };

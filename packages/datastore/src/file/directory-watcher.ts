@@ -1,14 +1,16 @@
 import { type FSWatcher, watch } from "node:fs";
+import { join } from "node:path";
 
 /**
  * Plain watches on a set of directories. They are only hints: an event says that something may have changed, and a
  * watch that fails, or stays on a directory that was moved away, is made good by the next scan.
  */
 export class DirectoryWatcher {
-  readonly #onHint: () => void;
+  readonly #onHint: (path: string | undefined) => void;
   readonly #watches = new Map<string, { readonly identity: string; readonly watcher: FSWatcher }>();
 
-  constructor(onHint: () => void) {
+  /** `onHint` is told the path that may have changed, or undefined where that is not known. */
+  constructor(onHint: (path: string | undefined) => void) {
     this.#onHint = onHint;
   }
 
@@ -30,7 +32,9 @@ export class DirectoryWatcher {
 
   #add(path: string, identity: string): void {
     try {
-      const watcher = watch(path, { persistent: false }, this.#onHint);
+      const watcher = watch(path, { persistent: false }, (_, name) =>
+        this.#onHint(name === null ? undefined : join(path, name)),
+      );
       watcher.on("error", () => {
         watcher.close();
         if (this.#watches.get(path)?.watcher === watcher) this.#watches.delete(path);

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type Clock, messageOf } from "@bulrush/base";
 import type { Resource } from "@bulrush/model";
 import type { FileDatastoreConfig } from "../config.ts";
@@ -6,6 +7,7 @@ import type { DatastoreDriver, ListPage, ListRequest, WatchRequest, WatchStream 
 import { DatastoreError } from "../errors.ts";
 import { FILE_CALLS, inParallel } from "../manifest/in-parallel.ts";
 import { type FoundFiles, listManifestFiles } from "../manifest/list-files.ts";
+import { lookAgain } from "../manifest/look-again.ts";
 import { storeItems } from "../manifest/items.ts";
 import { mergeManifests } from "../manifest/merge.ts";
 import { DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_FILES } from "../manifest/read-file.ts";
@@ -14,6 +16,7 @@ import { boundedProblems, formatProblem, type Problem } from "../problem.ts";
 import { DirectoryWatcher } from "./directory-watcher.ts";
 import { FileStore } from "./file-store.ts";
 import { FileWatch } from "./file-watch.ts";
+import { Hints } from "./hints.ts";
 import { ManifestFiles } from "./manifest-files.ts";
 import { ManifestReader } from "./manifest-reader.ts";
 import { problemLog } from "./problem-log.ts";
@@ -30,7 +33,7 @@ const MAX_PROBLEMS = 1000;
 /**
  * A directory of manifests as a datastore.
  *
- *     fs.watch hints ─┐
+ *     fs.watch hints ─┐      (of hints: only what they name)
  *     every 5 s ──────┼─> scan: list files ─> read the changed, settled ones ─> merge ─> items ─> store ─> watches
  *     not settled ────┤        (a failed listing changes nothing)   │
  *     large one read ─┘ <────────────────── in a thread <───────────┘
@@ -51,7 +54,11 @@ export class FileDriver implements DatastoreDriver {
   readonly #watcher: DirectoryWatcher;
   readonly #schedule: ScanSchedule;
   readonly #items = new WeakMap<object, ConvertedItem | undefined>();
-  #directories: ReadonlyMap<string, string> = new Map();
+  readonly #hints = new Hints();
+  readonly #rescanIntervalMs: number;
+  /** The last listing and what was looked at since, and when it was; undefined while the directory cannot be listed. */
+  #found: FoundFiles | undefined;
+  #listedMs = 0;
   /** The version of `#files` that the store holds, and what is wrong with it. */
   #stored: { readonly version: number; readonly problems: readonly Problem[] } | undefined;
   #problems: readonly Problem[] = [];
@@ -67,7 +74,10 @@ export class FileDriver implements DatastoreDriver {
     const { debounceMs = DEFAULT_DEBOUNCE_MS, rescanIntervalMs = DEFAULT_RESCAN_INTERVAL_MS } = config;
     this.#files = new ManifestFiles({ settleMs: debounceMs, removalMs: debounceMs * REMOVAL_FACTOR });
     this.#schedule = new ScanSchedule(this.#clock, { debounceMs, rescanIntervalMs }, () => this.#scan());
-    this.#watcher = new DirectoryWatcher(() => this.#schedule.hint());
+    this.#rescanIntervalMs = rescanIntervalMs;
+    this.#watcher = new DirectoryWatcher((path) => {
+      if (this.#hints.add(path)) this.#schedule.hint();
+    });
     const { maxFileBytes = DEFAULT_MAX_FILE_BYTES } = config;
     this.#reader = new ManifestReader({ clock: this.#clock, maxFileBytes, onReady: () => this.#schedule.hint() });
   }
@@ -116,17 +126,16 @@ export class FileDriver implements DatastoreDriver {
 
   /** Reads what has changed. Returns when to look again for files that are still being written. */
   async #scan(): Promise<number | undefined> {
-    const { directory, maxFiles = DEFAULT_MAX_FILES } = this.#config;
     let found: FoundFiles;
     try {
-      found = await listManifestFiles(directory, maxFiles);
+      found = this.#found = await this.#find();
     } catch (error) {
+      this.#found = undefined;
       this.#scanFailed(error);
       return undefined;
     }
     this.#scanError = undefined;
-    this.#directories = found.directories;
-    this.#watcher.follow(this.#directories);
+    this.#watcher.follow(found.directories);
     const { read, againMs } = this.#files.update(found.files, this.#clock.monotonicMs(), found.unreadable);
     this.#reader.retain(new Set(found.files.map(({ path }) => path)));
     await inParallel(read, FILE_CALLS, async (file) => {
@@ -139,6 +148,20 @@ export class FileDriver implements DatastoreDriver {
     this.#hasScanned = true;
     this.#setProblems(boundedProblems([...found.problems, ...problems], MAX_PROBLEMS));
     return againMs;
+  }
+
+  /** Looks at what may have changed; at everything where that is not known, and from time to time. */
+  async #find(): Promise<FoundFiles> {
+    const { directory, maxFiles = DEFAULT_MAX_FILES } = this.#config;
+    const hints = this.#hints.take();
+    const isOld = this.#clock.monotonicMs() - this.#listedMs >= this.#rescanIntervalMs;
+    if (hints !== undefined && this.#found !== undefined && !isOld) {
+      const waiting = [...this.#files.waiting].map((path) => join(directory, path));
+      const found = await lookAgain(directory, this.#found, hints, waiting);
+      if (found !== undefined && found.files.length <= maxFiles) return found;
+    }
+    this.#listedMs = this.#clock.monotonicMs();
+    return listManifestFiles(directory, maxFiles);
   }
 
   /** Makes the store hold what the files say. Returns what is wrong with them; nothing is done where nothing changed. */

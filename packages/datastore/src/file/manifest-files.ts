@@ -56,6 +56,11 @@ export class ManifestFiles {
     return this.#version;
   }
 
+  /** The files that are waited for, by path: the next `update` must have looked at them. */
+  get waiting(): Iterable<string> {
+    return this.#waiting.keys();
+  }
+
   /**
    * Takes a complete listing. The first one is believed as it is. `unreadable`: files and directories that could not be
    * looked at; what is known of them and of what is in them stays.

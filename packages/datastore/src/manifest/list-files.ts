@@ -26,9 +26,13 @@ export interface FoundFiles {
   readonly problems: readonly Problem[];
 }
 
-const MANIFEST = /\.(?:ya?ml|json)$/i;
+const MANIFEST = /^[^.].*\.(?:ya?ml|json)$/i;
 /** Directories within one another, the root among them. */
 const MAX_DEPTH = 16;
+
+export function isManifestName(name: string): boolean {
+  return MANIFEST.test(name);
+}
 
 /**
  * Finds the manifests of a directory and of the ones below it: `.yaml`, `.yml` and `.json`, without names that begin
@@ -63,7 +67,7 @@ export async function listManifestFiles(root: string, maxFiles: number): Promise
         if (stat.isDirectory()) {
           if (ancestors.length + 1 < MAX_DEPTH) await walk(at, child, [...ancestors, identity]);
           else report(child, `More than ${MAX_DEPTH} directories deep`, "ignored");
-        } else if (stat.isFile() && MANIFEST.test(name)) {
+        } else if (stat.isFile() && isManifestName(name)) {
           files.push({ path: child, absolute: at, stamp: stampOf(stat), bytes: Number(stat.size) });
         }
       } catch (error) {

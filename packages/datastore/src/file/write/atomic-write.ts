@@ -3,14 +3,20 @@ import { promises as fs } from "node:fs";
 import { dirname, join } from "node:path";
 import { hasCode } from "@bulrush/base";
 
-/** How the names of half-written files begin; a dot keeps readers away from them. */
-const TEMPORARY_PREFIX = ".bulrush-";
+/** How the names of a writer's own files begin; a dot keeps readers away from them. */
+const OWN_PREFIX = ".bulrush";
+const TEMPORARY_PREFIX = `${OWN_PREFIX}-`;
 const TEMPORARY_SUFFIX = ".tmp";
 /** Such a file belongs to somebody who waits for the lock. */
 export const LOCK_CANDIDATE_PREFIX: string = `${TEMPORARY_PREFIX}lock-`;
 
 export function isTemporary(name: string): boolean {
   return name.startsWith(TEMPORARY_PREFIX) && name.endsWith(TEMPORARY_SUFFIX);
+}
+
+/** A lock or a half-written file: whatever happens to it changes nothing that a reader sees. */
+export function isOwnFile(name: string): boolean {
+  return name.startsWith(OWN_PREFIX);
 }
 
 /** A file whose new contents are on the disk, and not in its place yet. */
