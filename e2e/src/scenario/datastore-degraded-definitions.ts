@@ -36,10 +36,13 @@ export async function openDefinitions(admin: KubeAdmin, group: string): Promise<
   return byKind;
 }
 
-/** What says that a server does not serve it yet: it has just heard of the definition. */
+/**
+ * What says that a server does not serve it yet: it has just heard of the definition, or has just started (403: its
+ * admission is not ready).
+ */
 function isEarly(error: unknown): boolean {
   if (!(error instanceof KubeRefusal)) return error instanceof Error && /has no kind/.test(error.message);
-  return [404, 429, 500, 503].includes(error.status);
+  return [403, 404, 429, 500, 503].includes(error.status);
 }
 
 /** Does the work as soon as the server serves what it is about. */

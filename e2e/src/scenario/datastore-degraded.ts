@@ -1,24 +1,19 @@
 import assert from "node:assert/strict";
 import { seededRandom } from "@bulrush/base";
-import { convertResources } from "@bulrush/datastore";
-import { applyDefaults, CALICO_CRD_V1, CALICO_V3, type Resource } from "@bulrush/model";
-import { hashValue } from "@bulrush/proto";
+import { CALICO_CRD_V1, CALICO_V3 } from "@bulrush/model";
 import type { KubeObject } from "../kube/kube-admin.ts";
 import { KubeServer } from "../kube/kube-server.ts";
 import { ShippedRole } from "../kube-driver/shipped-role.ts";
 import { TyphaProcess } from "../kube-driver/typha-process.ts";
-import { contentsOf } from "../lab/contents.ts";
 import { LabNetwork } from "../lab/network.ts";
 import { Choices } from "../random/choices.ts";
+import { DegradedCluster, SECOND_MS } from "./datastore-degraded-cluster.ts";
 import { onceServed, openDefinitions, put } from "./datastore-degraded-definitions.ts";
 import { calicoRows, NAMESPACE, NATIVE_ROWS, type Row } from "./datastore-degraded-objects.ts";
 import type { Scenario, ScenarioFigures, ScenarioOptions } from "./scenario.ts";
 
 /** Kinds that the felix stream does not have. */
 const OF_OTHER_STREAMS = ["BGPFilter", "BlockAffinity", "CalicoNodeStatus"] as const;
-
-/** What is written to the second is up to one older than it says. */
-const SECOND_MS = 1000;
 
 /**
  * A cluster that is not well, and a real Typha on it with the shipped role.
@@ -31,127 +26,13 @@ const SECOND_MS = 1000;
  * wrong stands in the readiness, the metrics and the log, with kind, reason and time, and no more once it is mended. The
  * process is the same from the first step to the last, and nothing is ever taken for deleted.
  */
-class DegradedCluster {
-  readonly #kube: KubeServer;
-  readonly #typha: TyphaProcess;
-  /** Of the well-formed objects. */
-  version = 0;
-  changes = 0;
-
-  constructor(kube: KubeServer, typha: TyphaProcess) {
-    this.#kube = kube;
-    this.#typha = typha;
-  }
-
-  /** A change of the well-formed object of each row arrives. The slowest in milliseconds. */
-  async flows(what: string, rows: readonly Row[]): Promise<number> {
-    const { state } = this.#typha;
-    const version = ++this.version;
-    const before = rows.map(({ goodPath }) => JSON.stringify(state.get(goodPath)));
-    const startMs = performance.now();
-    for (const row of rows) await onceServed(() => put(this.#kube.admin, row.good(version)));
-    await this.#typha.until(`${what}: a change of each of ${rows.length} kinds there`, () => {
-      const late = rows.filter(({ goodPath }, i) => (JSON.stringify(state.get(goodPath)) ?? before[i]) === before[i]);
-      assert.deepEqual(
-        late.map(({ kind }) => kind),
-        [],
-      );
-    });
-    this.changes += rows.length;
-    return Math.round(performance.now() - startMs);
-  }
-
-  /** Readiness is so, and says so in words; those of the last look. */
-  async says(what: string, wanted: { readonly ready: boolean; readonly words: readonly RegExp[] }): Promise<string> {
-    let words = "";
-    await this.#typha.until(what, async () => {
-      const { ready, text } = await this.#typha.readiness();
-      words = text;
-      for (const word of wanted.words) assert.match(text, word);
-      assert.equal(ready, wanted.ready, text);
-    });
-    return words;
-  }
-
-  /** The readiness does not say this any more. */
-  async saysNoMore(what: string, word: RegExp): Promise<void> {
-    await this.#typha.until(what, async () => {
-      assert.doesNotMatch((await this.#typha.readiness()).text, word);
-    });
-  }
-
-  /** Kinds with this code, and since when they have not been in order, by the metrics. */
-  async amiss(code: string): Promise<ReadonlyMap<string, number>> {
-    const lines = await this.#typha.metrics('bulrush_typha_kind_amiss_since_timestamp_seconds{syncer="felix"');
-    const found = lines.map((line) => /kind="(\w+)",code="(\w+)"\} (\S+)/.exec(line) ?? []);
-    return new Map(found.flatMap(([, kind = "", of, at]) => (of === code ? [[kind, Number(at) * 1000]] : [])));
-  }
-
-  /** How many objects of which kinds are said to be of no use. */
-  async unusable(): Promise<readonly string[]> {
-    const lines = await this.#typha.metrics('bulrush_typha_unusable_objects{syncer="felix"');
-    return lines.flatMap((line) => {
-      const [, kind = "", count] = /kind="(\w+)"\} (\d+)/.exec(line) ?? [];
-      return Number(count) > 0 ? [`${kind} ${count}`] : [];
-    });
-  }
-
-  /** The malformed object of each row, and nothing else, is said to be of no use: in the words, the metrics, the list. */
-  async namesMalformed(rows: readonly Row[], notBeforeMs: number): Promise<void> {
-    await this.#typha.until("told of the malformed objects", async () => {
-      assert.deepEqual([...(await this.unusable())].sort(), rows.map(({ kind }) => `${kind} 1`).sort());
-      const { text } = await this.#typha.readiness();
-      const { problems } = await this.#typha.status();
-      for (const { kind, odd } of rows) {
-        const name = `${odd.kind} ${odd.metadata.namespace === undefined ? "" : `${NAMESPACE}/`}${odd.metadata.name}`;
-        const [, since = ""] =
-          new RegExp(`1 of ${kind} cannot be used as written \\(since (\\S+)\\): ${name}:`).exec(text) ?? [];
-        assert.ok(Date.parse(since) >= notBeforeMs - SECOND_MS && Date.parse(since) <= Date.now(), `${kind}: ${text}`);
-        assert.ok(
-          problems.some((line) => line.startsWith(`${name}: `) && / \(since \S+Z\)$/.test(line)),
-          `${name}: ${problems.join("\n")}`,
-        );
-      }
-    });
-  }
-
-  /** The log has this message about this kind of the felix stream, and not over and over. */
-  logged(message: string, kind: string): void {
-    const lines = this.#typha
-      .log()
-      .filter(({ syncer, msg, kind: of }) => syncer === "felix" && msg === message && of === kind);
-    assert.ok(lines.length >= 1 && lines.length <= 3, `${lines.length} times "${message}" of ${kind}`);
-    for (const { reason, since } of lines) {
-      assert.ok(typeof reason === "string" && reason !== "");
-      assert.ok(!Number.isNaN(Date.parse(String(since))));
-    }
-  }
-
-  /** The state has exactly what the datastore's own conversion makes of these objects. */
-  async has(what: string, objects: readonly (readonly [object: KubeObject, path: string])[]): Promise<void> {
-    const resources = objects.map(([object]) => {
-      const isCalico = object.apiVersion === CALICO_CRD_V1;
-      return applyDefaults({ ...object, ...(isCalico && { apiVersion: CALICO_V3 }) } as unknown as Resource);
-    });
-    const { updates } = convertResources(resources);
-    const wanted = new Map(updates.map(({ path, value }) => [path, value]));
-    await this.#typha.until(what, () => {
-      for (const [, path] of objects) {
-        const value = this.#typha.state.get(path);
-        assert.ok(value !== undefined, `missing ${path}`);
-        const isSame = hashValue(path, contentsOf(value)) === hashValue(path, contentsOf(wanted.get(path)));
-        assert.ok(isSame, `${path} is ${JSON.stringify(value)}, not ${JSON.stringify(wanted.get(path))}`);
-      }
-    });
-  }
-}
-
 async function run({ seed, quick, progress }: ScenarioOptions): Promise<ScenarioFigures> {
+  progress(`seed ${seed}`);
   const network = new LabNetwork();
   const groups = quick ? [seed % 2 === 1 ? CALICO_CRD_V1 : CALICO_V3] : [CALICO_CRD_V1, CALICO_V3];
   let [changes, slowestMs] = [0, 0];
   for (const group of groups) {
-    const figures = await runOn(group, new Choices(seededRandom(seed)), progress, seed);
+    const figures = await runOn(group, new Choices(seededRandom(seed)), progress);
     changes += figures.changes;
     slowestMs = Math.max(slowestMs, figures.slowestMs);
   }
@@ -159,42 +40,59 @@ async function run({ seed, quick, progress }: ScenarioOptions): Promise<Scenario
   return { seed, groups: groups.join(" "), kinds: calicoRows("").length + NATIVE_ROWS.length, changes, slowestMs };
 }
 
-async function runOn(
-  group: string,
-  choices: Choices,
-  progress: ScenarioOptions["progress"],
-  seed: number,
-): Promise<{ readonly changes: number; readonly slowestMs: number }> {
+interface BrokenCluster {
+  readonly kube: KubeServer;
+  readonly role: ShippedRole;
+  /** Kinds that are there and may be read. */
+  readonly present: readonly Row[];
+  readonly forbidden: Row;
+  readonly missing: readonly Row[];
+  readonly install: (kind: string) => Promise<KubeObject>;
+  /** Nobody with the role may read the forbidden kind from now on. */
+  readonly forbid: () => Promise<void>;
+}
+
+/** An API server in the state before the first step. `choices` say which kinds are affected. */
+async function breakCluster(group: string, choices: Choices): Promise<BrokenCluster> {
   const rows = calicoRows(group);
-  const clusterInformation = rows.find(({ kind }) => kind === "ClusterInformation");
-  assert.ok(clusterInformation !== undefined);
-  const rest = rows.filter((row) => row !== clusterInformation);
+  // Without it Typha serves nobody.
+  const needed = rows.filter(({ kind }) => kind === "ClusterInformation");
+  const rest = rows.filter((row) => !needed.includes(row));
   const others = choices.some(rest, rest.length, rest.length);
-  const missing = others.slice(0, 7);
-  const [forbidden, ...open] = others.slice(7);
+  const half = Math.floor(rows.length / 2);
+  const missing = others.slice(0, half);
+  const [forbidden, ...open] = others.slice(half);
   assert.ok(forbidden !== undefined);
-  progress(
-    `${group}, seed ${seed}: ${forbidden.kind} may not be read; not there: ${missing.map(({ kind }) => kind).join(", ")}`,
-  );
-  const present = [clusterInformation, ...open, ...NATIVE_ROWS];
   const kube = await KubeServer.start();
   const { admin } = kube;
   const definitions = await openDefinitions(admin, group.split("/")[0] ?? "");
   const install = (kind: string): Promise<KubeObject> => admin.create(definitions.get(kind) ?? assert.fail(kind));
-  for (const { kind } of [clusterInformation, forbidden, ...open]) await install(kind);
+  for (const { kind } of [...needed, forbidden, ...open]) await install(kind);
   for (const kind of OF_OTHER_STREAMS) await install(kind);
-  const cluster = await openDefinitions(admin, "policy.networking.k8s.io");
-  await admin.create(cluster.get("ClusterNetworkPolicy") ?? assert.fail("ClusterNetworkPolicy"));
+  for (const definition of (await openDefinitions(admin, "policy.networking.k8s.io")).values())
+    await admin.create(definition);
   await admin.createNamespace(NAMESPACE);
   await admin.create({ apiVersion: "v1", kind: "Node", metadata: { name: "n1" } });
   const role = await ShippedRole.install(admin);
-  const plural = pluralOf(definitions, forbidden.kind);
-  await role.without(plural);
+  const spec = definitions.get(forbidden.kind)?.["spec"] as { readonly names: { readonly plural: string } };
+  const forbid = (): Promise<void> => role.without(spec.names.plural);
+  await forbid();
+  const present = [...needed, ...open, ...NATIVE_ROWS];
   for (const { good, odd } of [...present, forbidden]) {
     await onceServed(() => put(admin, good(0)));
     await put(admin, odd);
   }
+  return { kube, role, present, forbidden, missing, install, forbid };
+}
 
+async function runOn(
+  group: string,
+  choices: Choices,
+  progress: ScenarioOptions["progress"],
+): Promise<{ readonly changes: number; readonly slowestMs: number }> {
+  const { kube, role, present, forbidden, missing, install, forbid } = await breakCluster(group, choices);
+  const { admin } = kube;
+  progress(`${group}: ${forbidden.kind} may not be read; not there: ${missing.map(({ kind }) => kind).join(", ")}`);
   const startedMs = Date.now();
   const typha = await TyphaProcess.start({ kubeconfig: kube.kubeconfigFor("typha", role.token) });
   const { pid } = typha;
@@ -220,7 +118,7 @@ async function runOn(
     await degraded.namesMalformed(present, startedMs);
     assert.notEqual(typha.statuses.at(-1), "in-sync");
     assert.equal(typha.state.has(forbidden.goodPath), false);
-    degraded.logged("Datastore kind is not in order", forbidden.kind);
+    await degraded.logged("Datastore kind is not in order", forbidden.kind);
 
     progress("2: the right is granted");
     await role.without();
@@ -228,7 +126,7 @@ async function runOn(
     await degraded.says("ready, and still told what is not there", { ready: true, words: [notThere] });
     await degraded.saysNoMore("not told any more of the forbidden kind", /DATASTORE_UNAUTHORIZED|not in sync/);
     assert.deepEqual((await degraded.amiss("DATASTORE_UNAUTHORIZED")).size, 0);
-    degraded.logged("Datastore kind is in order again", forbidden.kind);
+    await degraded.logged("Datastore kind is in order again", forbidden.kind);
     await typha.until("in sync for its clients", () => assert.equal(typha.statuses.at(-1), "in-sync"));
     await degraded.namesMalformed([...present, forbidden], startedMs);
 
@@ -239,12 +137,12 @@ async function runOn(
     times.push(await degraded.flows("with all definitions", all));
     await degraded.saysNoMore("not told any more of what is not there", notThere);
     assert.deepEqual([...(await degraded.amiss("DATASTORE_NOT_FOUND")).keys()], ["LiveMigration"]);
-    for (const { kind } of missing) degraded.logged("Datastore kind is in order again", kind);
+    for (const { kind } of missing) await degraded.logged("Datastore kind is in order again", kind);
     await degraded.namesMalformed(all, startedMs);
 
     progress("4: the right is taken away while the kind is followed");
     const takenMs = Date.now();
-    await role.without(plural);
+    await forbid();
     // A watch goes on with the rights that it began with.
     await kube.apiserver.restart();
     const lost = new RegExp(`${forbidden.kind}\\b.*failed: .*\\(DATASTORE_UNAUTHORIZED, since (\\S+)\\)`);
@@ -277,6 +175,7 @@ async function runOn(
     await degraded.namesMalformed([], startedMs);
     await degraded.saysNoMore("not told of malformed objects any more", /cannot be used as written/);
     assert.deepEqual((await typha.status()).problems, []);
+    await degraded.loggedMalformed(all);
     const final = await degraded.says("ready", {
       ready: true,
       words: [/in sync, \d+ keys \(LiveMigration: [^;]*\)\s*$/m],
@@ -289,11 +188,6 @@ async function runOn(
     await kube.stop();
   }
   return { changes: degraded.changes, slowestMs: Math.max(...times) };
-}
-
-function pluralOf(definitions: ReadonlyMap<string, KubeObject>, kind: string): string {
-  const spec = definitions.get(kind)?.["spec"] as { readonly names: { readonly plural: string } };
-  return spec.names.plural;
 }
 
 export const datastoreDegraded: Scenario = {
