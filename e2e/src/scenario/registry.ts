@@ -2,8 +2,10 @@ import { agentKill } from "./agent-kill.ts";
 import { datastoreChurn } from "./datastore-churn.ts";
 import { datastoreDegraded } from "./datastore-degraded.ts";
 import { datastoreSame } from "./datastore-same.ts";
+import { limits } from "./limits.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
 import { randomKernel } from "./random-kernel.ts";
+import { rollingRestart } from "./rolling-restart.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
 import type { Scenario } from "./scenario.ts";
 import { typhaKill } from "./typha-kill.ts";
@@ -15,7 +17,9 @@ export const SCENARIOS: readonly Scenario[] = [
   randomKernel,
   agentKill,
   typhaKill,
+  rollingRestart,
   datastoreChurn,
   datastoreSame,
   datastoreDegraded,
+  limits,
 ];
