@@ -1,6 +1,7 @@
 import { promises as fs } from "node:fs";
 import { basename } from "node:path";
 import type { Problem } from "../problem.ts";
+import { FILE_CALLS, inParallel } from "./in-parallel.ts";
 import { asDatastoreError, listManifestFiles } from "./list-files.ts";
 import { mergeManifests } from "./merge.ts";
 import type { ParsedManifest } from "./parse.ts";
@@ -42,7 +43,9 @@ export async function loadManifests(path: string, options: LoadOptions = {}): Pr
   else if (await isDirectory(path)) {
     const found = await listManifestFiles(path, maxFiles);
     problems.push(...found.problems);
-    for (const file of found.files) parsed.push(await readManifestFile(file.absolute, file.path, maxFileBytes));
+    await inParallel(found.files, FILE_CALLS, async ({ absolute, path: file }, i) => {
+      parsed[i] = await readManifestFile(absolute, file, maxFileBytes);
+    });
   } else parsed.push(await readManifestFile(path, basename(path), maxFileBytes));
   for (const file of parsed) problems.push(...file.problems);
   const merged = mergeManifests(parsed.map((file) => file.resources));
