@@ -28,7 +28,7 @@ const NEVER = new AbortController().signal;
 const CRDS = join(import.meta.dirname, "..", "..", "..", "deploy", "crds");
 const STEP_MS = 60_000;
 /** A server that has just started refuses for some seconds what it does not have together yet. */
-const RECOVERY_MS = 30_000;
+const RECOVERY_MS = 90_000;
 /** Kinds that a Kubernetes datastore makes of others. */
 const MADE_IN_KUBERNETES: ReadonlySet<string> = new Set(["Profile", "WorkloadEndpoint"]);
 

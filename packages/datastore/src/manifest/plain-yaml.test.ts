@@ -93,7 +93,18 @@ test("readPlainYaml() reads what people write", () => {
   assert.ok(assertAgrees(MANIFEST));
 });
 
-const PLAIN: readonly string[] = ["", "\n", "# nothing\n", "---\n", "a: b", "a: b\n---\n", "# c\n---\na:\n- b\nc: d\n"];
+const PLAIN: readonly string[] = [
+  "a: b  # c # d\n",
+  "a: b#c\n",
+  "a: b  c   \n",
+  "",
+  "\n",
+  "# nothing\n",
+  "---\n",
+  "a: b",
+  "a: b\n---\n",
+  "# c\n---\na:\n- b\nc: d\n",
+];
 
 for (const text of PLAIN) {
   test(`readPlainYaml() reads ${JSON.stringify(text)} as the whole reader does`, () => assert.ok(assertAgrees(text)));

@@ -15,7 +15,6 @@ interface Line {
 /** Printable ASCII and line feeds: no tabs, no carriage returns. */
 const PLAIN_TEXT = /^[\n\x20-\x7e]*$/;
 const KEY = /^([A-Za-z][A-Za-z0-9_./-]{0,127}):(?= |$)/;
-const COMMENT = / +#.*$/;
 const NOTHING_MORE = /^(?: +#.*)?$/;
 const INTEGER = /^(?:0|-?[1-9][0-9]{0,14})$/;
 const ADDRESS = /^[0-9]+\.[0-9]+\.[0-9]/;
@@ -142,7 +141,7 @@ class BlockReader {
   #scalar(text: string, indent: number): unknown {
     // It would go on there.
     this.#endsAt(indent);
-    if (!/^['"[{]/.test(text)) return readBare(text.replace(COMMENT, ""));
+    if (!/^['"[{]/.test(text)) return readBare(withoutComment(text));
     const flow = new FlowReader(text);
     const value = flow.value(0);
     return NOTHING_MORE.test(flow.rest) ? value : notPlain();
@@ -212,6 +211,11 @@ class FlowReader {
     this.#at += found?.length ?? 0;
     return found;
   }
+}
+
+function withoutComment(text: string): string {
+  const at = text.indexOf(" #");
+  return at < 0 ? text : text.slice(0, at).trimEnd();
 }
 
 function readBare(text: string): unknown {
