@@ -55,6 +55,7 @@ test("the agent starts its dataplane with the settings of all sources, then send
     new Map([
       ["VXLANPort", "1"],
       ["LogPrefix", "env"],
+      ["FelixHostname", "h"],
     ]),
   ]);
   const sent = names(rig.dataplane.sent);

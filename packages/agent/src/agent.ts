@@ -153,7 +153,10 @@ export function createAgent(options: AgentOptions): Agent {
     const backoff = new Backoff({ initialMs: 1000, maxMs: 30_000 }, options.random);
     while (!shutdown.signal.aborted) {
       try {
-        return await options.startDataplane({ settings: texts }, dataplaneEvents);
+        return await options.startDataplane(
+          { settings: new Map([...texts, ["FelixHostname", config.FelixHostname]]) },
+          dataplaneEvents,
+        );
       } catch (error) {
         logger.error("Cannot start the dataplane, will try again", { error });
         waitingFor = "the dataplane does not start";

@@ -27,6 +27,16 @@ export interface DataplaneSettings {
   readonly AllowVXLANPacketsFromWorkloads: boolean;
   readonly AllowIPIPPacketsFromWorkloads: boolean;
   readonly VXLANPort: number;
+  readonly VXLANVNI: number;
+  readonly VXLANMTU: number;
+  readonly VXLANMTUV6: number;
+  readonly MTUIfacePattern: string;
+  readonly ExternalNodesCIDRList: string;
+  readonly InterfaceExclude: string;
+  readonly NATPortRange: string;
+  readonly NATOutgoingAddress: string;
+  readonly IptablesNATOutgoingInterfaceFilter: string;
+  readonly FloatingIPs: "Disabled" | "Enabled" | "";
   readonly FailsafeInboundHostPorts: string;
   readonly FailsafeOutboundHostPorts: string;
   readonly LogPrefix: string;
@@ -123,6 +133,54 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
   AllowVXLANPacketsFromWorkloads: { type: bool(), default: false, doc: "Let workloads send VXLAN packets." },
   AllowIPIPPacketsFromWorkloads: { type: bool(), default: false, doc: "Let workloads send IPIP packets." },
   VXLANPort: { type: port(), default: 4789, doc: "UDP port of VXLAN.", nonZero: true },
+  VXLANVNI: { type: int({ min: 1, max: 0xffffff }), default: 4096, doc: "Network identifier of VXLAN.", nonZero: true },
+  VXLANMTU: {
+    type: int({ min: 0, max: 65535 }),
+    default: 0,
+    doc: "MTU of the IPv4 VXLAN device; 0 for 50 below the host's.",
+  },
+  VXLANMTUV6: {
+    type: int({ min: 0, max: 65535 }),
+    default: 0,
+    doc: "MTU of the IPv6 VXLAN device; 0 for 70 below the host's.",
+  },
+  MTUIfacePattern: {
+    type: text(),
+    default: "^((en|wl|ww|sl|ib)[Pcopsvx].*|(eth|wlan|wwan).*)",
+    doc: "Interfaces whose lowest MTU is the host's.",
+    nonZero: true,
+  },
+  ExternalNodesCIDRList: {
+    type: text(),
+    default: "",
+    doc: "Networks of hosts outside of the cluster that may send tunnel packets to its hosts.",
+  },
+  InterfaceExclude: {
+    type: text(),
+    default: "kube-ipvs0",
+    doc: "Interfaces whose addresses are not looked at: names, or patterns in slashes.",
+  },
+  NATPortRange: {
+    type: text(),
+    default: "",
+    doc: "Source ports of outgoing NAT, `first:last`. Default: the kernel's choice.",
+  },
+  NATOutgoingAddress: {
+    type: text(),
+    default: "",
+    doc: "Source address of outgoing NAT. Default: that of the interface.",
+  },
+  IptablesNATOutgoingInterfaceFilter: {
+    type: text(),
+    default: "",
+    doc: "Outgoing NAT only by this interface; `eth+` stands for all that begin so. Default: by all.",
+  },
+  FloatingIPs: {
+    type: oneOf(["Disabled", "Enabled"]),
+    default: "Disabled",
+    doc: "Addresses of the outside lead to the workloads that have them.",
+    nonZero: true,
+  },
   FailsafeInboundHostPorts: {
     type: text(),
     default: "tcp:22,udp:68,tcp:179,tcp:2379,tcp:2380,tcp:5473,tcp:6443,tcp:6666,tcp:6667",

@@ -70,6 +70,14 @@ export interface DataplaneConfig {
   readonly logBurst: number;
   readonly serviceLoopPrevention: "Drop" | "Reject" | "Disabled";
   readonly natOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs";
+  /** Source ports of masqueraded packets; absent for any. */
+  readonly natPorts: { readonly first: number; readonly last: number } | undefined;
+  /** What workloads leave the cluster with; absent for the address of the interface. */
+  readonly natAddress: string | undefined;
+  /** Only packets that leave by this interface are masqueraded: a name, or with `+` at its end a prefix. "" for all. */
+  readonly natInterface: string;
+  /** Addresses of the outside that lead to workloads. Those of OpenStack do so without it. */
+  readonly floatingIps: boolean;
   /** True: no route and no neighbour entry is written or removed. */
   readonly routeSyncDisabled: boolean;
   readonly deviceRouteProtocol: number;

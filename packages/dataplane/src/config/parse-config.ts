@@ -74,6 +74,10 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     logBurst: read("LogActionRateLimitBurst", 5, readInteger(1, 9999)),
     serviceLoopPrevention: choice("ServiceLoopPrevention", ["Drop", "Reject", "Disabled"]),
     natOutgoingExclusions: choice("NATOutgoingExclusions", ["IPPoolsOnly", "IPPoolsAndHostIPs"]),
+    natPorts: read("NATPortRange", undefined, orNone(undefined, readPortRange)),
+    natAddress: read("NATOutgoingAddress", undefined, orNone(undefined, readAddress(4))),
+    natInterface: read("IptablesNATOutgoingInterfaceFilter", "", orNone("", readInterfaceFilter)),
+    floatingIps: choice("FloatingIPs", ["Disabled", "Enabled"]) === "Enabled",
     routeSyncDisabled: flag("RouteSyncDisabled", false),
     deviceRouteProtocol: read("DeviceRouteProtocol", 3, readInteger(1, 255)),
     deviceRouteSourceAddress: read("DeviceRouteSourceAddress", undefined, orNone(undefined, readAddress(4))),
@@ -130,6 +134,19 @@ function readPattern(text: string): Field<RegExp> {
   } catch {
     return { problem: "is no pattern" };
   }
+}
+
+/** `first:last`, or one port. */
+function readPortRange(text: string): Field<DataplaneConfig["natPorts"]> {
+  const parts = /^([0-9]{1,5})(?::([0-9]{1,5}))?$/.exec(text);
+  const first = Number(parts?.[1] ?? 0);
+  const last = Number(parts?.[2] ?? first);
+  if (first < 1 || last > 65_535 || first > last) return { problem: "is not a range of ports" };
+  return { value: { first, last } };
+}
+
+function readInterfaceFilter(text: string): Field<string> {
+  return /^[^\s/*]{1,15}$/.test(text) ? { value: text } : { problem: "is no interface name" };
 }
 
 function readCidrs(text: string): Field<readonly string[]> {

@@ -7,6 +7,7 @@ import { POOL_SETS } from "../render/nat-chains.ts";
 import { HOST_SETS } from "../render/vxlan-rules.ts";
 import type { Family } from "../render/statements.ts";
 import { EMPTY_TOPOLOGY, type Topology } from "../render/topology.ts";
+import type { FloatingIpsManager } from "./floating-ips-manager.ts";
 import type { HostEndpointsManager } from "./host-endpoints-manager.ts";
 import type { IpSetsManager } from "./ip-sets-manager.ts";
 import type { Manager } from "./manager.ts";
@@ -15,13 +16,14 @@ import { withoutOverlaps } from "./without-overlaps.ts";
 
 type Pool = IPAMPoolUpdate["pool"];
 
-/** `hostEndpoints` and `workloads` must complete their deferred work before the manager of fixed chains. */
+/** The other managers must complete their deferred work before that of the fixed chains. */
 export interface FixedChainsInputs {
   readonly config: DataplaneConfig;
   readonly tables: DesiredTables;
   readonly ipSets: IpSetsManager;
   readonly hostEndpoints: HostEndpointsManager;
   readonly workloads: WorkloadChainsManager;
+  readonly floatingIps: FloatingIpsManager;
 }
 
 const OWN_SETS: ReadonlySet<string> = new Set([...Object.values(POOL_SETS), ...Object.values(HOST_SETS)]);
@@ -41,13 +43,15 @@ export class FixedChainsManager implements Manager {
   readonly #pools = new Map<string, Pool>();
   /** Addresses of the hosts that have a tunnel, by node. */
   readonly #tunnelHosts = new Map<string, readonly string[]>();
+  /** Addresses of all hosts, by node. */
+  readonly #hosts = new Map<string, readonly string[]>();
   readonly #base = new Map<Family, ReadonlySet<string>>();
   #topology: Topology = EMPTY_TOPOLOGY;
   #stale = true;
   #poolsStale = true;
   #hostsStale = true;
 
-  constructor({ config, hostEndpoints, ipSets, tables, workloads }: FixedChainsInputs) {
+  constructor({ config, floatingIps, hostEndpoints, ipSets, tables, workloads }: FixedChainsInputs) {
     this.#config = config;
     this.#tables = tables;
     this.#ipSets = ipSets;
@@ -55,6 +59,7 @@ export class FixedChainsManager implements Manager {
       this.#setTopology({ hostEndpoints: byInterface.size > 0 || wildcard !== undefined }),
     );
     workloads.onAdminDownChange.add((adminDown) => this.#setTopology({ adminDown }));
+    floatingIps.onPresenceChange.add((present) => this.#setTopology({ floatingIps: present }));
     ipSets.onShapeChange.add((id) => {
       if (OWN_SETS.has(id)) this.#stale = true;
     });
@@ -84,6 +89,13 @@ export class FixedChainsManager implements Manager {
         if (message.node === this.#config.hostname) this.#setTopology({ tunnelAddress: { 4: false, 6: false } });
         this.#tunnelHosts.delete(message.node);
         this.#hostsStale = true;
+        return;
+      case "HostMetadataUpdate":
+        this.#hosts.set(message.hostname, [message.ipv4_addr, message.ipv6_addr].map(withoutLength));
+        this.#hostsStale = true;
+        return;
+      case "HostMetadataRemove":
+        this.#hostsStale = this.#hosts.delete(message.hostname) || this.#hostsStale;
         return;
       case "IPAMPoolUpdate":
         this.#pools.set(message.id, message.pool);
@@ -126,13 +138,23 @@ export class FixedChainsManager implements Manager {
 
   #updateHosts(): void {
     this.#hostsStale = false;
-    const hosts = [...this.#tunnelHosts.values()].flat().filter((address) => address !== "");
     const { externalNodes } = this.#config;
-    this.#ipSets.replace(HOST_SETS.vxlan, "NET", withoutOverlaps([...hosts, ...externalNodes]));
+    for (const [id, hosts] of [
+      [HOST_SETS.vxlan, this.#tunnelHosts],
+      [HOST_SETS.all, this.#hosts],
+    ] as const) {
+      const addresses = [...hosts.values()].flat().filter((address) => address !== "");
+      this.#ipSets.replace(id, "NET", withoutOverlaps([...addresses, ...externalNodes]));
+    }
   }
 
   #setTopology(change: Partial<Topology>): void {
     this.#topology = { ...this.#topology, ...change };
     this.#stale = true;
   }
+}
+
+function withoutLength(cidr: string): string {
+  const slash = cidr.indexOf("/");
+  return slash < 0 ? cidr : cidr.slice(0, slash);
 }

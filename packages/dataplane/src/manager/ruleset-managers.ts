@@ -2,6 +2,7 @@ import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { createDesiredTables, type DesiredTables } from "../desired/tables.ts";
 import { FixedChainsManager } from "./fixed-chains-manager.ts";
+import { FloatingIpsManager } from "./floating-ips-manager.ts";
 import { HostEndpointsManager } from "./host-endpoints-manager.ts";
 import type { Interfaces } from "./interfaces.ts";
 import { IpSetsManager } from "./ip-sets-manager.ts";
@@ -24,6 +25,7 @@ export interface RulesetInputs {
  *     IPSet* ──────────> IpSetsManager ──shape──> PolicyManager <────────── ActivePolicy*, ActiveProfile*
  *                             │    └──shape─┐          │
  *     IPAMPool*, BGP ──> FixedChainsManager<┘ <──down?─┼─────── WorkloadChainsManager <── WorkloadEndpoints
+ *                             │  ^──any?── FloatingIpsManager <── WorkloadEndpoints           │
  *                             │  ^──any?── HostEndpointsManager <── HostEndpoint*, Interfaces │
  *                             v                    v   v                                      v
  *                         ┌───────────────────── DesiredTable (one a family) ─────────────────────┐
@@ -39,12 +41,14 @@ export class RulesetManagers implements Manager {
     this.ipSets = new IpSetsManager(this.tables, onBadMember);
     this.hostEndpoints = new HostEndpointsManager(config, this.tables, interfaces);
     const workloads = new WorkloadChainsManager(config, this.tables, endpoints);
+    const floatingIps = new FloatingIpsManager(config, this.tables, endpoints);
     const { hostEndpoints, ipSets, tables } = this;
-    const fixed = new FixedChainsManager({ config, tables, ipSets, hostEndpoints, workloads });
+    const fixed = new FixedChainsManager({ config, tables, ipSets, hostEndpoints, workloads, floatingIps });
     this.#managers = [
       this.ipSets,
       this.hostEndpoints,
       workloads,
+      floatingIps,
       fixed,
       new PolicyManager(config, this.tables, this.ipSets),
     ];

@@ -11,7 +11,7 @@ import {
 } from "./filter-chains.ts";
 import { type Layer, layered, rule } from "./layer.ts";
 import { manglePostroutingChain, manglePreroutingChain } from "./mangle-chains.ts";
-import { hasPostrouting, natPostroutingChain } from "./nat-chains.ts";
+import { hasPostrouting, natDestinationChain, natPostroutingChain } from "./nat-chains.ts";
 import { rawOutputChain, rawPreroutingChain } from "./raw-chains.ts";
 import type { SetLookup } from "./set-shape.ts";
 import { type Family, jump } from "./statements.ts";
@@ -28,7 +28,7 @@ export interface FixedChains {
  * Priorities are those of iptables, whose tables the layers stand for; kube-proxy works at -110 to 100, so that
  * destinations are translated when filter runs, and our masquerade follows its own.
  */
-const PRIORITY = { raw: -300, mangle: -150, filter: 0, natPostrouting: 110 } as const;
+const PRIORITY = { raw: -300, mangle: -150, filter: 0, natDestination: -100, natPostrouting: 110 } as const;
 
 const HOOK_CHAIN = {
   prerouting: "PREROUTING",
@@ -81,6 +81,13 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
   if (topology.hostEndpoints || topology.vxlan[family]) {
     base.push(hook("raw", "output", PRIORITY.raw, CHAIN.output));
     others.push(rawOutputChain(config, topology, family));
+  }
+  if (topology.floatingIps[family]) {
+    base.push(
+      hook("nat", "prerouting", PRIORITY.natDestination, CHAIN.prerouting),
+      hook("nat", "output", PRIORITY.natDestination, CHAIN.output),
+    );
+    others.push(natDestinationChain(CHAIN.prerouting), natDestinationChain(CHAIN.output));
   }
   if (hasPostrouting(topology, family)) {
     base.push(hook("nat", "postrouting", PRIORITY.natPostrouting, CHAIN.postrouting));

@@ -1,13 +1,13 @@
-import type { ChainState, RuleState } from "@bulrush/nftables";
+import type { ChainState, RuleState, Statement } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
-import { chain, commented } from "./layer.ts";
+import { chain, commented, layered, rule } from "./layer.ts";
 import { matchBlocks } from "./rule/match-blocks.ts";
 import { ruleMatch } from "./rule/rule-match.ts";
 import type { SetLookup } from "./set-shape.ts";
-import { COUNTER, type Family } from "./statements.ts";
+import { COUNTER, equals, type Family, jump, meta, outInterface, outInterfaces } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
-import { tunnelMasquerade } from "./vxlan-rules.ts";
+import { HOST_SETS, tunnelMasquerade } from "./vxlan-rules.ts";
 
 /** Ids of the sets of pool networks. */
 export const POOL_SETS = {
@@ -19,7 +19,16 @@ export const POOL_SETS = {
 
 /** True when the family has something to translate on its way out. */
 export function hasPostrouting(topology: Topology, family: Family): boolean {
-  return topology.masquerade[family] || (topology.vxlan[family] && topology.tunnelAddress[family]);
+  return topology.masquerade[family] || hasTunnel(topology, family) || topology.floatingIps[family];
+}
+
+function hasTunnel(topology: Topology, family: Family): boolean {
+  return topology.vxlan[family] && topology.tunnelAddress[family];
+}
+
+/** nat-PREROUTING and nat-OUTPUT: what is addressed to a floating address goes to its workload. */
+export function natDestinationChain(name: string): ChainState {
+  return chain("nat", name, [rule(jump(layered("nat", CHAIN.floatingDnat)))]);
 }
 
 /**
@@ -32,27 +41,54 @@ export function natPostroutingChain(
   family: Family,
   sets: SetLookup,
 ): ChainState {
-  const rules = topology.masquerade[family] ? natOutgoing(config, family, sets) : [];
-  if (topology.vxlan[family] && topology.tunnelAddress[family]) rules.push(...tunnelMasquerade(config, family));
+  const rules: RuleState[] = [];
+  if (topology.floatingIps[family]) rules.push(rule(jump(layered("nat", CHAIN.floatingSnat))));
+  if (topology.masquerade[family]) rules.push(...natOutgoing(config, family, sets));
+  if (hasTunnel(topology, family)) rules.push(...tunnelMasquerade(config, family));
   return chain("nat", CHAIN.postrouting, rules);
 }
 
 function natOutgoing(config: DataplaneConfig, family: Family, sets: SetLookup): RuleState[] {
+  const excluded: string[] = [POOL_SETS.all];
+  if (config.natOutgoingExclusions === "IPPoolsAndHostIPs") excluded.push(HOST_SETS.all);
   const outgoing: DataplaneRule = {
     action: "allow",
     ip_version: "ANY",
     src_ip_set_ids: [POOL_SETS.masquerade],
-    not_dst_ip_set_ids: [POOL_SETS.all],
+    not_dst_ip_set_ids: excluded,
     rule_id: "",
   };
   const matched = ruleMatch(outgoing, family, sets);
   if (matched === undefined) return [];
   const { before, condition } = matchBlocks(matched.groups, config.marks);
+  const wanted = [...condition, ...matched.statements, ...leavingBy(config.natInterface)];
   return [
     ...before,
-    commented("NAT outgoing", ...condition, ...matched.statements, COUNTER, {
-      kind: "masquerade",
-      fullyRandom: true,
-    }),
+    // Ports are chosen where there are some.
+    ...(config.natPorts === undefined
+      ? []
+      : (["tcp", "udp"] as const).map((protocol) =>
+          commented(
+            "NAT outgoing",
+            ...wanted,
+            equals(meta("l4proto"), protocol),
+            COUNTER,
+            translation(config, family, config.natPorts),
+          ),
+        )),
+    commented("NAT outgoing", ...wanted, COUNTER, translation(config, family, undefined)),
   ];
+}
+
+function translation(config: DataplaneConfig, family: Family, range: DataplaneConfig["natPorts"]): Statement {
+  const ports = range === undefined ? {} : { ports: range };
+  return config.natAddress !== undefined && family === 4
+    ? { kind: "nat", type: "snat", address: config.natAddress, ...ports }
+    : { kind: "masquerade", fullyRandom: true, ...ports };
+}
+
+/** `eth+` stands for all names that begin so, as in the reference configuration. */
+function leavingBy(name: string): Statement[] {
+  if (name === "") return [];
+  return [name.endsWith("+") ? outInterfaces(name.slice(0, -1)) : outInterface(name)];
 }

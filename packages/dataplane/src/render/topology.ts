@@ -10,6 +10,8 @@ export interface Topology {
   readonly vxlan: { readonly 4: boolean; readonly 6: boolean };
   /** This host has an address in the family's tunnel. */
   readonly tunnelAddress: { readonly 4: boolean; readonly 6: boolean };
+  /** A workload of this host has a floating address of the family. */
+  readonly floatingIps: { readonly 4: boolean; readonly 6: boolean };
   /** A pool of the family wants its workloads hidden behind their host. */
   readonly masquerade: { readonly 4: boolean; readonly 6: boolean };
 }
@@ -20,6 +22,7 @@ export const EMPTY_TOPOLOGY: Topology = {
   serviceCidrs: [],
   vxlan: { 4: false, 6: false },
   tunnelAddress: { 4: false, 6: false },
+  floatingIps: { 4: false, 6: false },
   masquerade: { 4: false, 6: false },
 };
 
@@ -37,6 +40,8 @@ export const CHAIN = {
   workloadToHost: "cali-wl-to-host",
   fromWorkload: "cali-from-wl-dispatch",
   toWorkload: "cali-to-wl-dispatch",
+  floatingDnat: "cali-fip-dnat",
+  floatingSnat: "cali-fip-snat",
   adminDown: "cali-admin-down",
   fromHost: "cali-from-host-endpoint",
   toHost: "cali-to-host-endpoint",

@@ -11,6 +11,8 @@ import { allow, deny } from "./verdicts.ts";
 
 /** Ids of the sets of hosts. */
 export const HOST_SETS = {
+  /** All hosts of the cluster, and those outside that belong to it. */
+  all: "all-hosts-net",
   /** The other hosts of the cluster that have a tunnel, and those outside that may use it. */
   vxlan: "all-vxlan-net",
 } as const;

@@ -1,10 +1,11 @@
 import { must } from "@bulrush/base";
-import { canonicalCidr, parseCidr } from "@bulrush/ip";
+import { canonicalCidr, parseAddress, parseCidr } from "@bulrush/ip";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
 import type { FlowAccess, RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
+import { floatingIpsOf } from "../manager/floating-ips-manager.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { LocalWorkload, WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 import type { Family } from "../render/statements.ts";
@@ -125,12 +126,20 @@ export class RoutesManager implements Manager {
     };
   }
 
-  #targets({ endpoint }: LocalWorkload, family: Family): RouteTarget[] {
+  #targets(workload: LocalWorkload, family: Family): RouteTarget[] {
+    const { endpoint } = workload;
     // The target of a live migration is not yet where its traffic should go.
     if (endpoint.live_migration_role === "target") return [];
     const source = family === 4 ? this.#config.deviceRouteSourceAddress : this.#config.deviceRouteSourceAddressV6;
-    return (family === 4 ? endpoint.ipv4_nets : endpoint.ipv6_nets).map((net) => ({
-      destination: must(canonicalCidr(net), `a network in place of "${net}"`),
+    const nets = (family === 4 ? endpoint.ipv4_nets : endpoint.ipv6_nets).map((net) =>
+      must(canonicalCidr(net), `a network in place of "${net}"`),
+    );
+    for (const { ext_ip: external } of floatingIpsOf(workload, family, this.#config)) {
+      const cidr = parseAddress(external)?.family === family ? canonicalCidr(external) : undefined;
+      if (cidr !== undefined && !nets.includes(cidr)) nets.push(cidr);
+    }
+    return nets.map((destination) => ({
+      destination,
       protocol: this.#config.deviceRouteProtocol,
       metric: this.#config.routePriority[family],
       type: "unicast",

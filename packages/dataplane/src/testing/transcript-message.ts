@@ -38,6 +38,7 @@ const COMMANDS = [
   "services",
   "encapsulation",
   "tunnel",
+  "host",
   "remove",
 ] as const;
 
@@ -49,7 +50,7 @@ const COMMANDS = [
  *     profile NAME {"in", "out"}
  *     workload NAME {"tiers": [{"name", "in", "out", "end"}], ...}      hep ID {..., "untracked", "pre_dnat", "forward"}
  *     pool CIDR {...}                    services CIDR...
- *     encapsulation {"vxlan_enabled", ...}   tunnel NODE ADDRESS MAC HOST
+ *     encapsulation {"vxlan_enabled", ...}   tunnel NODE ADDRESS MAC HOST     host NODE IPV4 [IPV6]
  *     remove policy WORD | remove workload NAME | remove ipset ID
  */
 export function parseMessage(command: string, rest: string): ToDataplane {
@@ -94,6 +95,15 @@ export function parseMessage(command: string, rest: string): ToDataplane {
       };
     case "encapsulation":
       return encapsulation(JSON.parse(rest) as Record<string, boolean>);
+    case "host":
+      return {
+        msg: "HostMetadataUpdate",
+        hostname: first,
+        ipv4_addr: words[0] ?? "",
+        ipv6_addr: words[1] ?? "",
+        asnumber: "",
+        labels: new Map(),
+      };
     case "tunnel":
       return words[0]?.includes(":") === true
         ? tunnelEnd(first, undefined, words.join(", "))
