@@ -11,6 +11,7 @@ export type {
 export { formatServerAddress, parseServerAddress, type ServerAddress } from "./server-address.ts";
 export { type TLSMaterial, type TLSParameters, type TLSSource, tlsFromParameters } from "./tls.ts";
 export { addressServers } from "./discovery/address-servers.ts";
+export { inClusterSlices, type InClusterOptions } from "./discovery/in-cluster-slices.ts";
 export {
   type ServiceServers,
   serviceServers,

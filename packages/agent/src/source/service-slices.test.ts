@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -19,6 +20,33 @@ function manifest(namespace: string, addresses: readonly string[]): string {
   });
 }
 
+test("serviceSlices() reads with the pod's own account, without the client library, where nothing else is said", async () => {
+  const loaded: string[] = [];
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      loaded.push(specifier);
+      return next(specifier, context);
+    },
+  });
+  try {
+    const list = async (more: object): Promise<string> => {
+      const inCluster = { host: "127.0.0.1", port: "1" };
+      const datastore = { type: "kubernetes", inCluster, serviceAccountDirectory: "/nonexistent", ...more } as const;
+      const options = { datastore, namespace: "n", serviceName: "s", clock: systemClock(), logger: silentLogger };
+      const feed = serviceSlices(options);
+      const message = await feed.list(new AbortController().signal).then(String, String);
+      await feed.close();
+      return message;
+    };
+    assert.match(await list({ home: "/nonexistent" }), /ENOENT.*\/nonexistent\/token/);
+    assert.ok(!loaded.includes("@kubernetes/client-node"));
+    await list({ server: "https://127.0.0.1:1", token: "t" });
+    assert.ok(loaded.includes("@kubernetes/client-node"));
+  } finally {
+    hooks.deregister();
+  }
+});
+
 test("serviceSlices() gives the slices of one namespace, and what becomes of them", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "slices-"));
   writeFileSync(join(directory, "a.json"), manifest("kube-system", ["10.0.0.1"]));
@@ -27,6 +55,7 @@ test("serviceSlices() gives the slices of one namespace, and what becomes of the
   const feed = serviceSlices({
     datastore: { type: "file", directory, debounceMs: 1, rescanIntervalMs: 20 },
     namespace: "kube-system",
+    serviceName: "calico-typha",
     clock,
     logger: silentLogger,
   });

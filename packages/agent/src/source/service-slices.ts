@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Clock } from "@bulrush/base";
 import { type DatastoreConfig, type DatastoreDriver, openDatastore, type WatchEvent } from "@bulrush/datastore";
 import type { EndpointSliceResource } from "@bulrush/model";
 import type { Logger } from "@bulrush/service";
-import type { SliceEvent, SliceFeed } from "@bulrush/sync-client";
+import { inClusterSlices, type SliceEvent, type SliceFeed } from "@bulrush/sync-client";
 
 const KIND = "KubernetesEndpointSlice";
 
@@ -10,6 +12,7 @@ export interface ServiceSlicesOptions {
   /** The Kubernetes API. */
   readonly datastore: DatastoreConfig;
   readonly namespace: string;
+  readonly serviceName: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -19,8 +22,24 @@ export interface ServiceSlices extends SliceFeed {
   close(): Promise<void>;
 }
 
-/** Reads the EndpointSlices of the Kubernetes API, which is opened when they are listed first. */
-export function serviceSlices({ datastore, namespace, clock, logger }: ServiceSlicesOptions): ServiceSlices {
+/**
+ * Reads the EndpointSlices of the Kubernetes API, which is opened when they are listed first. With the pod's own account
+ * where nothing else says how the API is reached: that takes no client library of Kubernetes.
+ */
+export function serviceSlices(options: ServiceSlicesOptions): ServiceSlices {
+  const { datastore, namespace, serviceName, clock } = options;
+  if (datastore.type !== "kubernetes") return driverSlices(options);
+  const { inCluster, kubeconfig, kubeconfigInline, server, home, serviceAccountDirectory } = datastore;
+  const isToldOtherwise = kubeconfig !== undefined || kubeconfigInline !== undefined || server !== undefined;
+  // As the datastore does: a file of the user's comes before the pod's account.
+  const isOfUser = home !== undefined && existsSync(join(home, ".kube", "config"));
+  if (inCluster === undefined || isToldOtherwise || isOfUser) return driverSlices(options);
+  const directory = serviceAccountDirectory === undefined ? {} : { directory: serviceAccountDirectory };
+  const feed = inClusterSlices({ ...inCluster, ...directory, namespace, serviceName, clock });
+  return { ...feed, close: () => Promise.resolve() };
+}
+
+function driverSlices({ datastore, namespace, clock, logger }: ServiceSlicesOptions): ServiceSlices {
   let driver: DatastoreDriver | undefined;
   return {
     async list(signal) {

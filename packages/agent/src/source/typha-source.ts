@@ -82,7 +82,7 @@ function serversOf({ config, services, clock, random, logger }: TyphaSourceOptio
   }
   const datastore = services();
   return () => {
-    const feed = serviceSlices({ datastore, namespace, clock, logger });
+    const feed = serviceSlices({ datastore, namespace, serviceName, clock, logger });
     const servers = serviceServers({ feed, serviceName, portName: PORT_NAME, clock, random, logger });
     const close = async (): Promise<void> => {
       servers.close();

@@ -14,6 +14,8 @@ export interface Pair {
 export interface LeafOptions {
   readonly commonName?: string;
   readonly uri?: string;
+  /** An address of a host. */
+  readonly ip?: string;
   /** Ended yesterday. */
   readonly isExpired?: boolean;
 }
@@ -47,7 +49,7 @@ export class Authority {
     this.ca = readFileSync(this.caFile);
   }
 
-  issue({ commonName, uri, isExpired = false }: LeafOptions): Pair {
+  issue({ commonName, uri, ip, isExpired = false }: LeafOptions): Pair {
     const base = join(this.folder, `leaf-${++this.#serial}`);
     const [keyFile, requestFile, certFile, extensionFile] = ["key", "csr", "pem", "ext"].map(
       (end) => `${base}.${end}`,
@@ -55,7 +57,11 @@ export class Authority {
     const subject = commonName === undefined ? "/O=bulrush" : `/O=bulrush/CN=${commonName}`;
     const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
     openssl(["req", ...curve, "-subj", subject, "-keyout", keyFile, "-out", requestFile]);
-    writeFileSync(extensionFile, uri === undefined ? "basicConstraints=CA:FALSE\n" : `subjectAltName=URI:${uri}\n`);
+    const names = [...(uri === undefined ? [] : [`URI:${uri}`]), ...(ip === undefined ? [] : [`IP:${ip}`])];
+    writeFileSync(
+      extensionFile,
+      names.length === 0 ? "basicConstraints=CA:FALSE\n" : `subjectAltName=${names.join(",")}\n`,
+    );
     const issuer = ["-CA", this.caFile, "-CAkey", this.#keyFile, "-set_serial", String(this.#serial)];
     const days = ["-days", isExpired ? "-1" : "1"];
     openssl(["x509", "-req", "-in", requestFile, ...issuer, ...days, "-extfile", extensionFile, "-out", certFile]);
