@@ -101,6 +101,12 @@ for (const text of [
   '{"items":[{"a":1}]',
   '{"items":[{"a":1}],"kind":',
   '{"items":[{"a":tru}]}',
+  '{"items":[,{"a":1}]}',
+  '{"items":[{"a":1},]}',
+  '{"items":[{"a":1},,{"a":1}]}',
+  '{"items":[{"a":1} {"a":1}]}',
+  '{"items":[{"a":1} x]}',
+  '{"items":[{"a":1}],"items":[]}',
   "[]",
   "no",
   "",
@@ -110,6 +116,17 @@ for (const text of [
       () => scan(text, [4]),
       (error: unknown) => datastoreCodeOf(error) === "DATASTORE_MALFORMED",
     );
+  });
+
+for (const between of ["", ",,", " ", ", x"])
+  test(`ListScanner calls two pages with ${JSON.stringify(between)} between them malformed`, () => {
+    const page = Array.from({ length: 500 }, () => '{"a":1}').join();
+    assert.equal(scan(`{"items":[${page}, ${page} ]}`, [1000]).items.length, 1000);
+    for (const text of [`{"items":[${page}${between}${page}]}`, `{"items":[${page},${page},]}`])
+      assert.throws(
+        () => scan(text, [1000]),
+        (error: unknown) => datastoreCodeOf(error) === "DATASTORE_MALFORMED",
+      );
   });
 
 test("ListScanner holds no more than it may of one item, and of what is beside the items", () => {

@@ -16,6 +16,8 @@ const ITEMS = Buffer.from('"items"');
 /** Items given out at once, and bytes of them: a page is whatever comes first. */
 const MAX_PAGE_ITEMS = 500;
 const MAX_PAGE_BYTES = 128 * 1024;
+const MIN_ROOM_BYTES = 64 * 1024;
+const NO_PAGE: Buffer = Buffer.alloc(0);
 /** Of a single item. The API server's own limit is 3 MiB a request, etcd's 1.5 MiB a value. */
 const MAX_ITEM_BYTES = 32 * 1024 * 1024;
 /** Of what is beside the items. */
@@ -29,8 +31,8 @@ const MAX_REST_BYTES = 1024 * 1024;
  *     { "kind": ..., "items": [ {...} , {...} , {...}  ], "metadata": ... }
  *     └──── the rest ────────┘ └─ a page ─┘ └─ ...    └─── the rest ──────┘
  *
- * Invariant: `#item` holds the bytes since the first item of the page that is not given out yet; `#rest` all that is
- * not within the brackets of `items`.
+ * Invariant: `#page` holds the items that are not given out yet; `#rest` all that is not within the brackets of `items`.
+ * Pieces of a page are copied together at once: held one by one, they would keep whole chunks of the answer.
  */
 export class ListScanner {
   #depth = 0;
@@ -41,10 +43,14 @@ export class ListScanner {
   #nameStart = 0;
   #rest: Buffer[] = [];
   #restBytes = 0;
-  #item: Buffer[] = [];
-  #itemBytes = 0;
+  /** `[`, the items of the page, and room. */
+  #page: Buffer = NO_PAGE;
+  #pageBytes = 0;
   #items = 0;
-  /** Bytes of `#item` up to the end of its last whole item. */
+  /** A page has been given out. */
+  #hasGivenItems = false;
+  #hasList = false;
+  /** Bytes of `#page` up to the end of its last whole item. */
   #wholeBytes = 0;
   readonly #op: string;
 
@@ -52,7 +58,7 @@ export class ListScanner {
     this.#op = op;
   }
 
-  /** Takes more of the answer; gives the pages that are full. The chunk must not change any more. */
+  /** Takes more of the answer; gives the pages that are full. */
   push(chunk: Buffer): readonly (readonly unknown[])[] {
     const pages: (readonly unknown[])[] = [];
     const { length } = chunk;
@@ -75,13 +81,15 @@ export class ListScanner {
           this.#keepRest(chunk.subarray(start, i));
           start = i;
           this.#isInItems = this.#isNamedItems();
+          if (this.#isInItems && this.#hasList) throw this.#malformed("there are two lists in the answer");
+          this.#hasList ||= this.#isInItems;
         }
       } else if (bracket === CLOSE) {
         depth--;
         if (!this.#isInItems || depth > 2) continue;
         if (depth === 2) {
           this.#items++;
-          this.#wholeBytes = this.#itemBytes + i - start;
+          this.#wholeBytes = this.#pageBytes + i - start;
           if (this.#items < MAX_PAGE_ITEMS && this.#wholeBytes < MAX_PAGE_BYTES) continue;
           this.#keepItem(chunk.subarray(start, i));
           start = i;
@@ -130,31 +138,45 @@ export class ListScanner {
     return rest.subarray(this.#nameStart, this.#nameStart + ITEMS.length).equals(ITEMS);
   }
 
+  /** All of `#page`: whole items, unless they are followed by a fault. */
   #takePage(): readonly unknown[] {
-    const bytes = Buffer.concat([Buffer.from([OPEN_LIST]), ...this.#item], this.#wholeBytes + 2);
-    bytes[bytes.length - 1] = CLOSE_LIST;
-    // Between it and the page before it.
-    const comma = bytes.indexOf(COMMA);
-    const first = bytes.indexOf(OPEN_LIST | BRACE_BIT);
-    if (comma >= 0 && comma < first) bytes[comma] = SPACE;
-    this.#item = [];
-    this.#itemBytes = 0;
+    const end = this.#pageBytes + 1;
+    if (end === 1) return [];
+    const page = this.#page;
+    page[0] = OPEN_LIST;
+    page[end] = CLOSE_LIST;
+    if (this.#hasGivenItems) {
+      // Between it and the page before it. Without items after it, it is at fault.
+      let comma = 1;
+      while ((page[comma] as number) <= SPACE) comma++;
+      if (page[comma] === COMMA && this.#items > 0) page[comma] = SPACE;
+      else if (comma < end) throw this.#malformed("the answer is no JSON");
+    }
+    const text = page.toString("utf8", 0, end + 1);
+    this.#pageBytes = 0;
     this.#wholeBytes = 0;
+    this.#hasGivenItems ||= this.#items > 0;
     this.#items = 0;
-    return this.#parse(bytes.toString("utf8")) as readonly unknown[];
+    return this.#parse(text) as readonly unknown[];
   }
 
   #keepItem(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    this.#item.push(bytes);
-    this.#itemBytes += bytes.length;
-    if (this.#itemBytes - this.#wholeBytes > MAX_ITEM_BYTES)
-      throw this.#malformed(`longer than ${MAX_ITEM_BYTES} bytes`);
+    const end = this.#pageBytes + bytes.length;
+    if (end - this.#wholeBytes > MAX_ITEM_BYTES) throw this.#malformed(`longer than ${MAX_ITEM_BYTES} bytes`);
+    // And the two brackets.
+    if (this.#page.length < end + 2) {
+      const room = Buffer.allocUnsafeSlow(Math.max(MIN_ROOM_BYTES, 2 * end));
+      this.#page.copy(room, 0, 0, this.#pageBytes + 1);
+      this.#page = room;
+    }
+    bytes.copy(this.#page, this.#pageBytes + 1);
+    this.#pageBytes = end;
   }
 
   #keepRest(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    this.#rest.push(bytes);
+    this.#rest.push(Buffer.from(bytes));
     this.#restBytes += bytes.length;
     if (this.#restBytes > MAX_REST_BYTES) throw this.#malformed(`more than ${MAX_REST_BYTES} bytes beside its items`);
   }

@@ -81,7 +81,9 @@ function notOlderThan(revision: string): Readonly<Record<string, string>> {
 }
 
 function metadataOf(list: JsonObject, op: string): JsonObject {
-  const metadata = list["metadata"];
-  if (isObject(metadata) && "items" in list) return metadata;
+  const { metadata, items } = list;
+  // What was in it has been given out; null is an empty list too.
+  const isList = Array.isArray(items) ? items.length === 0 : items === null;
+  if (isObject(metadata) && isList) return metadata;
   throw new DatastoreError(`${op}: the answer is no list`, { code: "DATASTORE_MALFORMED", op });
 }

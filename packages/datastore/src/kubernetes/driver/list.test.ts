@@ -302,6 +302,18 @@ test("list() fails when the answer is cut, or is no list", async (t) => {
   assert.equal(await codeOf(listAll(driver, "Tier")), "DATASTORE_MALFORMED");
 });
 
+for (const items of ['"items":{}', '"items":1', String.raw`"it\u0065ms":[{}]`, '"other":[]']) {
+  test(`list() does not take an answer with ${items} for an empty list`, async (t) => {
+    const { server, driver } = await driverFixture(t);
+    const answered: Fault = (_, answer) => {
+      answer.end(`{"metadata":{"resourceVersion":"9"},${items}}`);
+      return true;
+    };
+    server.faults.push(faultOn(TIERS, answered, 1));
+    assert.equal(await codeOf(listAll(driver, "Tier")), "DATASTORE_MALFORMED");
+  });
+}
+
 test("list() waits as long as a server asks that is too busy", async (t) => {
   const { server, driver, clock } = await driverFixture(t);
   server.faults.push(
