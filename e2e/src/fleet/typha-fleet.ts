@@ -1,0 +1,182 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Clock, must } from "@bulrush/base";
+import { createMetrics, HealthAggregator, type Metrics, silentLogger } from "@bulrush/service";
+import { type ServerAddress, type TLSSource, tlsFromParameters } from "@bulrush/sync-client";
+import { createTypha, loadTyphaConfig, RANDOM_PORT, type Typha } from "@bulrush/typha";
+import { CertificateAuthority, type TlsFiles, writeTlsFiles } from "../lab/certificates.ts";
+import { FleetClient } from "./fleet-client.ts";
+import { MemoryStore, type StoreLink } from "./memory-store.ts";
+
+/** One Typha of the fleet; it keeps its port from life to life. */
+interface Member {
+  readonly index: number;
+  port: number;
+  life:
+    | { readonly typha: Typha; readonly health: HealthAggregator; readonly metrics: Metrics; readonly link: StoreLink }
+    | undefined;
+}
+
+export interface TyphaFleetOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/**
+ * Some whole Typhas on one store, with mutual TLS on real sockets, and many clients of theirs; all in one process.
+ *
+ * ```
+ *   MemoryStore --StoreLink--> Typha 0, 1, 2 <--mTLS-- FleetClient 0 .. n
+ * ```
+ */
+export class TyphaFleet {
+  readonly store: MemoryStore = new MemoryStore();
+  readonly clients: FleetClient[] = [];
+  readonly #options: TyphaFleetOptions;
+  readonly #directory: string;
+  readonly #serverFiles: TlsFiles;
+  readonly #clientTls: TLSSource;
+  readonly #members: Member[] = [];
+  #lives = 0;
+  /** Bytes sent by lives that have ended. */
+  #endedBytes = 0;
+
+  private constructor(options: TyphaFleetOptions, directory: string, server: TlsFiles, tls: TLSSource) {
+    this.#options = options;
+    this.#directory = directory;
+    this.#serverFiles = server;
+    this.#clientTls = tls;
+  }
+
+  static async create(options: TyphaFleetOptions): Promise<TyphaFleet> {
+    const directory = mkdtempSync(join(tmpdir(), "bulrush-fleet-"));
+    const ca = await CertificateAuthority.create();
+    const server = writeTlsFiles(directory, "server", ca, await ca.issue({ commonName: "typha-server" }));
+    const client = writeTlsFiles(directory, "client", ca, await ca.issue({ commonName: "typha-client" }));
+    const files = { caFile: client.ca, certFile: client.cert, keyFile: client.key, serverCN: "typha-server" };
+    // Read once: hundreds of clients in one process would read the same files again and again.
+    const material = await must(tlsFromParameters(files), "TLS")();
+    return new TyphaFleet(options, directory, server, material);
+  }
+
+  /** Starts a Typha: a new one, or another life of an old one. Resolves once it listens. */
+  async startTypha(index: number): Promise<void> {
+    const { clock, random } = this.#options;
+    const member = this.#members[index] ?? { index, port: 0, life: undefined };
+    this.#members[index] = member;
+    const health = new HealthAggregator(clock);
+    const metrics = createMetrics();
+    const link = this.store.link();
+    const { values } = loadTyphaConfig({
+      env: {
+        TYPHA_SERVERKEYFILE: this.#serverFiles.key,
+        TYPHA_SERVERCERTFILE: this.#serverFiles.cert,
+        TYPHA_CAFILE: this.#serverFiles.ca,
+        TYPHA_CLIENTCN: "typha-client",
+        TYPHA_SHUTDOWNTIMEOUTSECS: "10",
+        TYPHA_SHUTDOWNCONNECTIONDROPINTERVALMAXSECS: "0.05",
+      },
+    });
+    const ServerPort = member.port === 0 ? RANDOM_PORT : member.port;
+    const config = { ...values, ServerHost: "127.0.0.1", ServerPort, AdminPort: 0 };
+    const life = ++this.#lives;
+    const typha = createTypha(config, {
+      clock,
+      random,
+      newEpoch: () => `life-${life}-${Math.floor(random() * 1e9)}`,
+      logger: silentLogger,
+      metrics,
+      health,
+      openDatastore: () => Promise.resolve(link.driver),
+      serverName: `typha-${index}`,
+    });
+    typha.start();
+    member.port = (await typha.listening).port;
+    member.life = { typha, health, metrics, link };
+  }
+
+  /** Ends a Typha as SIGTERM does. */
+  async stopTypha(index: number): Promise<void> {
+    const member = this.#member(index);
+    const life = must(member.life, "a running Typha");
+    await life.typha.stop();
+    this.#endedBytes += await bytesSent(life.metrics);
+    member.life = undefined;
+  }
+
+  /** How a probe sees a Typha. */
+  health(index: number): { readonly ready: boolean; readonly text: string } {
+    return must(this.#member(index).life, "a running Typha").health.summary();
+  }
+
+  link(index: number): StoreLink {
+    return must(this.#member(index).life, "a running Typha").link;
+  }
+
+  /** Which Typha a client follows; undefined: none. */
+  serverOf(client: FleetClient): number | undefined {
+    const { phase, server } = client.client.state();
+    if (phase !== "streaming" && phase !== "snapshot") return undefined;
+    return this.#members.findIndex(({ port }) => port === server?.port);
+  }
+
+  addClients(count: number): void {
+    for (let i = 0; i < count; i++)
+      this.clients.push(
+        new FleetClient({
+          name: `node-${this.clients.length}`,
+          servers: () => this.#addresses(),
+          tls: this.#clientTls,
+          clock: this.#options.clock,
+          random: this.#options.random,
+          exists: (path) => this.#exists(path),
+        }),
+      );
+  }
+
+  /** Bytes that all Typhas have sent in all their lives. */
+  async bytesSent(): Promise<number> {
+    let bytes = this.#endedBytes;
+    for (const { life } of this.#members) if (life !== undefined) bytes += await bytesSent(life.metrics);
+    return bytes;
+  }
+
+  /** Bytes of one whole snapshot. */
+  async snapshotBytes(): Promise<number> {
+    const metrics = this.#members.flatMap(({ life }) => life?.metrics ?? []);
+    const sizes = await Promise.all(
+      metrics.map(async (each) => metricOf(await each.text(), 'typha_snapshot_compressed_bytes{syncer="felix"}')),
+    );
+    return Math.max(...sizes);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.clients.map(({ client }) => client.stop()));
+    for (const { index, life } of this.#members) if (life !== undefined) await this.stopTypha(index);
+    rmSync(this.#directory, { recursive: true });
+  }
+
+  #exists(path: string): boolean {
+    const name = path.split("/").at(-1) ?? "";
+    return path.includes("/netset/") && this.store.has(name);
+  }
+
+  #addresses(): readonly ServerAddress[] {
+    return this.#members.filter(({ life }) => life !== undefined).map(({ port }) => ({ host: "127.0.0.1", port }));
+  }
+
+  #member(index: number): Member {
+    return must(this.#members[index], "a member of the fleet");
+  }
+}
+
+async function bytesSent(metrics: Metrics): Promise<number> {
+  return metricOf(await metrics.text(), "bulrush_typha_bytes_sent");
+}
+
+/** The value of a line of a metrics page; 0 without one. */
+function metricOf(text: string, name: string): number {
+  const line = text.split("\n").find((each) => each.startsWith(`${name} `));
+  return line === undefined ? 0 : Number(line.slice(name.length + 1));
+}
