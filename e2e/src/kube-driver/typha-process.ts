@@ -129,7 +129,7 @@ export class TyphaProcess {
   }
 
   /** Waits until something holds; while it throws it does not. The message has what was thrown last, and the log's end. */
-  async until(what: string, holds: () => Promise<void> | void, limitMs = 60_000): Promise<void> {
+  async until(what: string, holds: () => Promise<void> | void, limitMs = 120_000): Promise<void> {
     for (const startMs = performance.now(); ; ) {
       try {
         return await holds();

@@ -145,9 +145,8 @@ export function calicoRows(apiVersion: string): readonly Row[] {
 }
 
 /**
- * Rows for Kubernetes' own kinds of which the server itself does not check all that is read. It refuses malformed
- * namespaces, service accounts, services, endpoint slices and network policies; a node's odd annotation is left out, and
- * the node stays in use.
+ * Rows for Kubernetes' own kinds of which the server itself does not check all that is read. Of the others it takes no
+ * malformed object: {@link REFUSED_BY_THE_SERVER}. A node's odd annotation is left out, and the node stays in use.
  */
 export const NATIVE_ROWS: readonly Row[] = [
   {
@@ -165,6 +164,29 @@ export const NATIVE_ROWS: readonly Row[] = [
     odd: clusterPolicy("odd", "Nowhere", 901),
     mended: clusterPolicy("odd", "Admin", 901),
     mendedPath: "/calico/v1/policy/KubernetesClusterNetworkPolicy//odd",
+  },
+];
+
+const named = (name: string): KubeObject["metadata"] => ({ name, namespace: NAMESPACE });
+
+/** One malformed object of each of Kubernetes' kinds that the server checks whole. */
+export const REFUSED_BY_THE_SERVER: readonly KubeObject[] = [
+  { apiVersion: "v1", kind: "Namespace", metadata: { name: "odd", labels: { odd: "not a label" } } },
+  { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...named("odd"), labels: { "not a key": "" } } },
+  { apiVersion: "v1", kind: "Service", metadata: named("odd"), spec: { ports: [{ port: 70_000 }] } },
+  {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: named("odd"),
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["nowhere"] }],
+    ports: [],
+  },
+  {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: named("odd"),
+    spec: { podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.0/99" } }] }] },
   },
 ];
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { seededRandom } from "@bulrush/base";
 import { CALICO_CRD_V1, CALICO_V3 } from "@bulrush/model";
-import type { KubeObject } from "../kube/kube-admin.ts";
+import { type KubeObject, KubeRefusal } from "../kube/kube-admin.ts";
 import { KubeServer } from "../kube/kube-server.ts";
 import { ShippedRole } from "../kube-driver/shipped-role.ts";
 import { TyphaProcess } from "../kube-driver/typha-process.ts";
@@ -9,7 +9,7 @@ import { LabNetwork } from "../lab/network.ts";
 import { Choices } from "../random/choices.ts";
 import { DegradedCluster, SECOND_MS } from "./datastore-degraded-cluster.ts";
 import { onceServed, openDefinitions, put } from "./datastore-degraded-definitions.ts";
-import { calicoRows, NAMESPACE, NATIVE_ROWS, type Row } from "./datastore-degraded-objects.ts";
+import { calicoRows, NAMESPACE, NATIVE_ROWS, REFUSED_BY_THE_SERVER, type Row } from "./datastore-degraded-objects.ts";
 import type { Scenario, ScenarioFigures, ScenarioOptions } from "./scenario.ts";
 
 /** Kinds that the felix stream does not have. */
@@ -73,6 +73,8 @@ async function breakCluster(group: string, choices: Choices): Promise<BrokenClus
     await admin.create(definition);
   await admin.createNamespace(NAMESPACE);
   await admin.create({ apiVersion: "v1", kind: "Node", metadata: { name: "n1" } });
+  for (const object of REFUSED_BY_THE_SERVER)
+    await assert.rejects(admin.create(object), (error) => error instanceof KubeRefusal && error.status === 422);
   const role = await ShippedRole.install(admin);
   const spec = definitions.get(forbidden.kind)?.["spec"] as { readonly names: { readonly plural: string } };
   const forbid = (): Promise<void> => role.without(spec.names.plural);
