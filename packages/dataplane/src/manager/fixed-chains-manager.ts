@@ -2,11 +2,13 @@ import { parseCidr } from "@bulrush/ip";
 import type { IPAMPoolUpdate, ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
+import { DSCP_SET } from "../render/dscp-chain.ts";
 import { fixedChains } from "../render/fixed-chains.ts";
 import { POOL_SETS } from "../render/nat-chains.ts";
 import { HOST_SETS } from "../render/vxlan-rules.ts";
 import type { Family } from "../render/statements.ts";
 import { EMPTY_TOPOLOGY, type Topology } from "../render/topology.ts";
+import type { DscpManager } from "./dscp-manager.ts";
 import type { FloatingIpsManager } from "./floating-ips-manager.ts";
 import type { HostEndpointsManager } from "./host-endpoints-manager.ts";
 import type { IpSetsManager } from "./ip-sets-manager.ts";
@@ -24,9 +26,10 @@ export interface FixedChainsInputs {
   readonly hostEndpoints: HostEndpointsManager;
   readonly workloads: WorkloadChainsManager;
   readonly floatingIps: FloatingIpsManager;
+  readonly dscp: DscpManager;
 }
 
-const OWN_SETS: ReadonlySet<string> = new Set([...Object.values(POOL_SETS), ...Object.values(HOST_SETS)]);
+const OWN_SETS: ReadonlySet<string> = new Set([...Object.values(POOL_SETS), ...Object.values(HOST_SETS), DSCP_SET]);
 
 const LOAD_BALANCER = "LoadBalancer";
 
@@ -51,7 +54,7 @@ export class FixedChainsManager implements Manager {
   #poolsStale = true;
   #hostsStale = true;
 
-  constructor({ config, floatingIps, hostEndpoints, ipSets, tables, workloads }: FixedChainsInputs) {
+  constructor({ config, dscp, floatingIps, hostEndpoints, ipSets, tables, workloads }: FixedChainsInputs) {
     this.#config = config;
     this.#tables = tables;
     this.#ipSets = ipSets;
@@ -59,6 +62,7 @@ export class FixedChainsManager implements Manager {
       this.#setTopology({ hostEndpoints: byInterface.size > 0 || wildcard !== undefined }),
     );
     workloads.onAdminDownChange.add((adminDown) => this.#setTopology({ adminDown }));
+    dscp.onPresenceChange.add((present) => this.#setTopology({ dscp: present }));
     floatingIps.onPresenceChange.add((present) => this.#setTopology({ floatingIps: present }));
     ipSets.onShapeChange.add((id) => {
       if (OWN_SETS.has(id)) this.#stale = true;

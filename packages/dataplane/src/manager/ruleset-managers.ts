@@ -1,6 +1,7 @@
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { createDesiredTables, type DesiredTables } from "../desired/tables.ts";
+import { DscpManager } from "./dscp-manager.ts";
 import { FixedChainsManager } from "./fixed-chains-manager.ts";
 import { FloatingIpsManager } from "./floating-ips-manager.ts";
 import { HostEndpointsManager } from "./host-endpoints-manager.ts";
@@ -25,7 +26,7 @@ export interface RulesetInputs {
  *     IPSet* ──────────> IpSetsManager ──shape──> PolicyManager <────────── ActivePolicy*, ActiveProfile*
  *                             │    └──shape─┐          │
  *     IPAMPool*, BGP ──> FixedChainsManager<┘ <──down?─┼─────── WorkloadChainsManager <── WorkloadEndpoints
- *                             │  ^──any?── FloatingIpsManager <── WorkloadEndpoints           │
+ *                             │  ^──any?── FloatingIpsManager, DscpManager <── endpoints      │
  *                             │  ^──any?── HostEndpointsManager <── HostEndpoint*, Interfaces │
  *                             v                    v   v                                      v
  *                         ┌───────────────────── DesiredTable (one a family) ─────────────────────┐
@@ -42,13 +43,15 @@ export class RulesetManagers implements Manager {
     this.hostEndpoints = new HostEndpointsManager(config, this.tables, interfaces);
     const workloads = new WorkloadChainsManager(config, this.tables, endpoints);
     const floatingIps = new FloatingIpsManager(config, this.tables, endpoints);
+    const dscp = new DscpManager(this.tables, this.ipSets, endpoints);
     const { hostEndpoints, ipSets, tables } = this;
-    const fixed = new FixedChainsManager({ config, tables, ipSets, hostEndpoints, workloads, floatingIps });
+    const fixed = new FixedChainsManager({ config, tables, ipSets, hostEndpoints, workloads, floatingIps, dscp });
     this.#managers = [
       this.ipSets,
       this.hostEndpoints,
       workloads,
       floatingIps,
+      dscp,
       fixed,
       new PolicyManager(config, this.tables, this.ipSets),
     ];

@@ -9,6 +9,7 @@ import { renderEndpointChain } from "../render/endpoint-chain.ts";
 import { adminDownChain } from "../render/filter-chains.ts";
 import { layered } from "../render/layer.ts";
 import { type Direction, endpointChain } from "../render/names.ts";
+import { qosLimits } from "../render/qos-rules.ts";
 import { rpfSkipChain } from "../render/raw-chains.ts";
 import type { Family } from "../render/statements.ts";
 import { CHAIN } from "../render/topology.ts";
@@ -93,6 +94,7 @@ export class WorkloadChainsManager implements Manager {
             adminUp: endpoint.state === "active",
             tiers: endpoint.tiers,
             profiles: endpoint.profile_ids,
+            limits: qosLimits(endpoint.qos_controls, direction),
           },
           this.#config,
         );

@@ -4,6 +4,7 @@ import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { chain, commented, type Layer, layered, rule } from "./layer.ts";
 import { type Direction, policyChain, profileChain } from "./names.ts";
 import { isStaged } from "./policy-chains.ts";
+import { connectionLimitRules, packetRateRules, type QosLimits } from "./qos-rules.ts";
 import { commentText } from "./rule/comment.ts";
 import {
   clearMark,
@@ -38,6 +39,8 @@ export interface EndpointChainInput {
   readonly adminUp: boolean;
   readonly tiers: readonly TierInfo[];
   readonly profiles: readonly string[];
+  /** Of workloads. */
+  readonly limits?: QosLimits;
   /** Jumped to ahead of policy, for host endpoints. */
   readonly failsafeChain?: string;
 }
@@ -52,8 +55,11 @@ function enforcedPolicies(tier: TierInfo, direction: Direction): PolicyID[] {
 export function renderEndpointChain(input: EndpointChainInput, config: DataplaneConfig): ChainState {
   if (!input.adminUp)
     return chain(input.layer, input.name, [commented("Endpoint admin down", ...deny(input.layer, config))]);
+  const limits = input.limits ?? {};
   return chain(input.layer, input.name, [
+    ...packetRateRules(limits),
     ...conntrackRules(input, config),
+    ...connectionLimitRules(limits, input.layer, config),
     ...(input.failsafeChain === undefined ? [] : [rule(jump(layered(input.layer, input.failsafeChain)))]),
     rule(clearMark(config.marks.accept + config.marks.pass)),
     ...tunnelRules(input, config),

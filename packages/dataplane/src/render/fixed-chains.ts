@@ -66,17 +66,19 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
   if (topology.hostEndpoints) {
     base.push(
       hook("mangle", "prerouting", PRIORITY.mangle, CHAIN.prerouting),
-      hook("mangle", "postrouting", PRIORITY.mangle, CHAIN.postrouting),
       hook("filter", "output", PRIORITY.filter, CHAIN.output),
     );
     others.push(
       manglePreroutingChain(config),
-      manglePostroutingChain(config),
       outputChain(config, topology, family, sets),
       ...failsafeChains("raw", config, family),
       ...failsafeChains("mangle", config, family),
       ...failsafeChains("filter", config, family),
     );
+  }
+  if (topology.hostEndpoints || topology.dscp[family]) {
+    base.push(hook("mangle", "postrouting", PRIORITY.mangle, CHAIN.postrouting));
+    others.push(manglePostroutingChain(config, topology, family, sets));
   }
   if (topology.hostEndpoints || topology.vxlan[family]) {
     base.push(hook("raw", "output", PRIORITY.raw, CHAIN.output));

@@ -1,8 +1,19 @@
 import type { ChainState } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { dscpRules } from "./dscp-chain.ts";
 import { chain, layered, rule } from "./layer.ts";
-import { clearMark, destinationTranslated, established, jump, marked, RETURN, verdict } from "./statements.ts";
-import { CHAIN } from "./topology.ts";
+import type { SetLookup } from "./set-shape.ts";
+import {
+  clearMark,
+  destinationTranslated,
+  established,
+  type Family,
+  jump,
+  marked,
+  RETURN,
+  verdict,
+} from "./statements.ts";
+import { CHAIN, type Topology } from "./topology.ts";
 import { allow } from "./verdicts.ts";
 
 const LAYER = "mangle";
@@ -18,10 +29,21 @@ export function manglePreroutingChain(config: DataplaneConfig): ChainState {
   ]);
 }
 
-/** mangle-POSTROUTING: host endpoint policy for this host's DNATed packets, which filter-OUTPUT has left to us. */
-export function manglePostroutingChain(config: DataplaneConfig): ChainState {
+/**
+ * mangle-POSTROUTING: the DSCP of packets that leave the cluster; host endpoint policy for this host's DNATed packets,
+ * which filter-OUTPUT has left to us.
+ */
+export function manglePostroutingChain(
+  config: DataplaneConfig,
+  topology: Topology,
+  family: Family,
+  sets: SetLookup,
+): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
+  const dscp = topology.dscp[family] ? dscpRules(config, family, sets) : [];
+  if (!topology.hostEndpoints) return chain(LAYER, CHAIN.postrouting, dscp);
   return chain(LAYER, CHAIN.postrouting, [
+    ...dscp,
     rule(marked(accept), verdict(RETURN)),
     rule(clearMark(accept + pass + scratch0 + scratch1)),
     rule(destinationTranslated(), jump(layered(LAYER, CHAIN.toHost))),

@@ -10,6 +10,8 @@ export interface Topology {
   readonly vxlan: { readonly 4: boolean; readonly 6: boolean };
   /** This host has an address in the family's tunnel. */
   readonly tunnelAddress: { readonly 4: boolean; readonly 6: boolean };
+  /** An endpoint of this host has a DSCP for its packets of the family. */
+  readonly dscp: { readonly 4: boolean; readonly 6: boolean };
   /** A workload of this host has a floating address of the family. */
   readonly floatingIps: { readonly 4: boolean; readonly 6: boolean };
   /** A pool of the family wants its workloads hidden behind their host. */
@@ -22,6 +24,7 @@ export const EMPTY_TOPOLOGY: Topology = {
   serviceCidrs: [],
   vxlan: { 4: false, 6: false },
   tunnelAddress: { 4: false, 6: false },
+  dscp: { 4: false, 6: false },
   floatingIps: { 4: false, 6: false },
   masquerade: { 4: false, 6: false },
 };
@@ -40,6 +43,7 @@ export const CHAIN = {
   workloadToHost: "cali-wl-to-host",
   fromWorkload: "cali-from-wl-dispatch",
   toWorkload: "cali-to-wl-dispatch",
+  egressDscp: "cali-egress-dscp",
   floatingDnat: "cali-fip-dnat",
   floatingSnat: "cali-fip-snat",
   adminDown: "cali-admin-down",

@@ -129,10 +129,15 @@ export class KernelLab {
     this.run(`ip -n ${name} neigh replace ${GATEWAY_6} lladdr ee:ee:ee:ee:ee:ee dev eth0 nud permanent`);
   }
 
-  /** Ends the programs of the pod, and takes its interface away. */
-  removePod(name: string): void {
+  /** Ends the programs that run in the namespace; what they had open is closed. */
+  endPrograms(name: string): void {
     for (const pid of this.run(`ip netns pids ${name}`).split("\n"))
       if (pid !== "") process.kill(Number(pid), "SIGKILL");
+  }
+
+  /** Ends the programs of the pod, and takes its interface away. */
+  removePod(name: string): void {
+    this.endPrograms(name);
     this.run(`ip link del cali${name}`);
     this.run(`ip netns del ${name}`);
   }

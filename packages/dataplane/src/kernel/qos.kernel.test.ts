@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, it } from "node:test";
+import { kernelTests } from "@bulrush/netlink/testing";
+import type { ToDataplane } from "@bulrush/proto";
+import { type KernelDataplane, startKernelDataplane, until } from "../testing/kernel-dataplane.ts";
+import { KernelLab } from "../testing/kernel-lab.ts";
+import { IN_SYNC, profile, rule, workload } from "../testing/messages.ts";
+
+const A = "10.65.0.2";
+const EXT = "192.168.7.2";
+
+kernelTests(import.meta.filename, () => {
+  let lab: KernelLab;
+  let dataplane: KernelDataplane;
+
+  const pod = (fields: Parameters<typeof workload>[1] = {}): ToDataplane =>
+    workload("a", { ipv4_nets: [`${A}/32`], mac: lab.macOf("a"), profile_ids: ["open"], ...fields });
+  /** UDP packets to the pod ahead of our rules at the forward hook and behind them. */
+  const counts = (): { ahead: number; behind: number } => {
+    const chains = dataplane.kernel.nft.readTable("ip", "probe")?.chains;
+    const packets = (chain: string): number => Number(chains?.get(chain)?.rules[0]?.counter?.packets ?? 0n);
+    return { ahead: packets("ahead"), behind: packets("behind") };
+  };
+
+  before(async () => {
+    lab = new KernelLab();
+    lab.addPod("a", A);
+    dataplane = startKernelDataplane();
+    await lab.serve("a", 80);
+    await dataplane.send(profile("open", [rule("allow")], [rule("allow")]), pod(), IN_SYNC);
+    await until("the pod has its route", () => lab.run("ip route").includes(`${A} dev calia`));
+  });
+  beforeEach(() => {
+    lab.nft(`add table ip probe; delete table ip probe;
+      table ip probe {
+        chain ahead { type filter hook forward priority -10; ip daddr ${A} meta l4proto udp counter; }
+        chain behind { type filter hook forward priority 10; ip daddr ${A} meta l4proto udp counter; }
+      }`);
+  });
+  after(async () => {
+    await dataplane.stop();
+    lab.close();
+  });
+
+  it("P37: refuses one connection more than the limit, and takes it when another has ended", async () => {
+    await dataplane.send(pod({ qos_controls: { ingressMaxConnections: 4 } }));
+    for (let i = 0; i < 4; i++) await lab.openConnection("ext", A, 80);
+    assert.equal(await lab.connect("ext", A, 80), "refused");
+    assert.equal(await lab.connect(undefined, A, 80), "connected", "the host's own connections are not forwarded");
+    lab.endPrograms("ext");
+    let outcome = "refused";
+    for (let tries = 0; tries < 50 && outcome !== "connected"; tries++) outcome = await lab.connect("ext", A, 80);
+    assert.equal(outcome, "connected");
+  });
+
+  it("defect e: counts UDP flows too", async () => {
+    await dataplane.send(pod(), pod({ qos_controls: { ingressMaxConnections: 3 } }));
+    const sockets = [];
+    for (let i = 0; i < 6; i++) sockets.push(await lab.openDatagrams("ext", EXT, 6000 + i));
+    for (const socket of sockets) socket.send(A, 9, "x");
+    await until("all packets have come by", () => counts().ahead >= 6);
+    assert.deepEqual(counts(), { ahead: 6, behind: 3 });
+  });
+
+  it("lets through no more packets than the rate and its burst", async () => {
+    await dataplane.send(pod({ qos_controls: { ingressPacketRate: 1, ingressPacketBurst: 5 } }));
+    const socket = await lab.openDatagrams("ext", EXT, 7000);
+    const startMs = performance.now();
+    for (let i = 0; i < 200; i++) socket.send(A, 9, "x");
+    await until("all packets have come by", () => counts().ahead >= 200);
+    const most = 5 + 1 + Math.ceil((performance.now() - startMs) / 1000);
+    const { behind } = counts();
+    assert.ok(behind >= 5 && behind <= most, `${behind} of 200 packets, at most ${most}`);
+  });
+
+  it("P35, defect d: marks what leaves the cluster, of each address of the endpoint, and nothing else", async () => {
+    const more = "10.65.0.9";
+    lab.run(`ip -n a addr add ${more}/32 dev eth0`);
+    lab.run(
+      "ip netns exec ext nft -f -",
+      "table ip probe { chain c { type filter hook input priority 0; ip dscp ef counter; ip dscp != ef counter; }; }",
+    );
+    const marked = (): number[] =>
+      [...lab.run("ip netns exec ext nft list table ip probe").matchAll(/packets (\d+)/g)].map(([, n]) => Number(n));
+    await dataplane.send(pod({ ipv4_nets: [`${A}/32`, `${more}/32`], qos_policies: [{ destination: "", dscp: 46 }] }));
+    const sockets = [await lab.openDatagrams("a", A, 8000), await lab.openDatagrams("a", more, 8000)];
+    await until("the second address has its route", () => lab.run("ip route").includes(`${more} dev calia`));
+    for (const socket of sockets) socket.send(EXT, 9, "x");
+    await until("both have come", () => marked()[0] === 2);
+    await dataplane.send(pod({ ipv4_nets: [`${A}/32`, `${more}/32`] }));
+    const [, before = 0] = marked();
+    for (const socket of sockets) socket.send(EXT, 9, "x");
+    await until("both have come unmarked", () => (marked()[1] ?? 0) >= before + 2);
+    assert.equal(marked()[0], 2);
+  });
+});
