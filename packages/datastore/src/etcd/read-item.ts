@@ -13,7 +13,7 @@ import type { ItemIssue } from "../driver/item-issue.ts";
 import type { DatastoreKind } from "../driver/kind.ts";
 import { hasNameOfUser, METADATA_ANNOTATION, nameOfUser } from "../driver/name-of-user.ts";
 import { checkStructure, withoutBadLabels } from "../manifest/structure.ts";
-import { formatPath } from "../process/check.ts";
+import { formatPath } from "@bulrush/model/check";
 import { errorAt } from "../process/issue.ts";
 import type { KeyValue } from "./client/messages.ts";
 import { isIpamKind, readIpamSpec } from "./ipam-spec.ts";

@@ -93,6 +93,15 @@ test("convertClusterNetworkPolicy() denies what a rule without a readable action
   assert.deepEqual(convert({ ingress: [null] }).spec?.ingress, [{ action: "Deny" }]);
 });
 
+test("convertClusterNetworkPolicy() denies both directions where it does not know a field", () => {
+  const { spec, fields } = convert({ ingres: [], ingress: [{ action: "Accept", from: [{ namespaces: {} }] }] });
+  assert.deepEqual(fields, ["spec.ingres"]);
+  assert.deepEqual(
+    [spec?.types, spec?.ingress, spec?.egress],
+    [["Ingress", "Egress"], [{ action: "Deny" }], [{ action: "Deny" }]],
+  );
+});
+
 test("convertClusterNetworkPolicy() does not take an empty list of networks for every network", () => {
   const egressOf = (action: string, to: readonly object[]) => convert({ egress: [{ action, to }] });
   const accept = egressOf("Accept", [{ networks: [] }]);

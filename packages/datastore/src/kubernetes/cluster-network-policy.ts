@@ -13,22 +13,16 @@ import {
 import { canonicalCidr } from "@bulrush/ip";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import {
-  type Check,
-  cidr,
+  type CheckIssue,
+  clusterPolicyPriority,
+  clusterPolicyRule,
+  clusterPolicySubject,
   formatPath,
-  integer,
-  type Issue,
   issuesOf,
-  joined,
-  list,
-  object,
-  oneOf,
   type Path,
-  text,
-  wrong,
-} from "../process/check.ts";
+} from "@bulrush/model/check";
 import { errorAt } from "../process/issue.ts";
-import { labelSelector, namespaceSelectorText, podSelectorText } from "./label-selector.ts";
+import { namespaceSelectorText, podSelectorText } from "./label-selector.ts";
 import { type KubernetesPort, mergePorts } from "./merge-ports.ts";
 
 const TIERS: Readonly<Record<string, string>> = { Admin: "kube-admin", Baseline: "kube-baseline" };
@@ -40,66 +34,16 @@ export interface ConvertedClusterPolicy {
   readonly issues: readonly ItemIssue[];
 }
 
-const pods = object({ namespaceSelector: labelSelector, podSelector: labelSelector });
-const portNumber = integer(1, 65535);
+const RULES = { ingress: clusterPolicyRule("ingress", true), egress: clusterPolicyRule("egress", true) } as const;
 
-/** Exactly one of the fields. */
-function union(fields: Readonly<Record<string, Check>>): Check {
-  const check = object(fields);
-  return (value) => {
-    const issues = check(value);
-    if (!isObject(value) || Object.values(value).filter((v) => v !== undefined && v !== null).length === 1)
-      return issues;
-    return joined(issues, wrong(`Needs exactly one of ${Object.keys(fields).join(", ")}`));
-  };
-}
+type Direction = keyof typeof RULES;
 
-const subject = union({ namespaces: labelSelector, pods });
-const priority = integer(0, 1000);
-const rangeFields = object({ start: portNumber, end: portNumber });
-
-const range: Check = (value) => {
-  const issues = rangeFields(value);
-  const { start, end } = isObject(value) ? value : {};
-  if (typeof start === "number" && typeof end === "number" && start <= end) return issues;
-  return joined(issues, wrong("Needs a start that is not above its end"));
-};
-
-const withPort = object({ destinationPort: union({ number: portNumber, range }) });
-const protocol = union({
-  tcp: withPort,
-  udp: withPort,
-  sctp: withPort,
-  destinationNamedPort: text((name) => /^(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*$/i.test(name), "a port name"),
-});
-
-/** An empty list of networks would be no condition at all. */
-const networks: Check = (value) =>
-  Array.isArray(value) && value.length === 0 ? wrong("Needs a network") : list(cidr)(value);
-
-/** Other kinds of peers (`nodes`, `domainNames`) may be right, but are nothing that we can match. */
-function peer(kinds: Readonly<Record<string, Check>>): Check {
-  const check = union(kinds);
-  return (value) => {
-    const other = isObject(value) ? Object.keys(value).find((name) => !Object.hasOwn(kinds, name)) : undefined;
-    return other === undefined ? check(value) : wrong(`Peers of kind "${other}" are not supported`, other);
-  };
-}
-
-const ingressPeer = peer({ namespaces: labelSelector, pods });
-const egressPeer = peer({ namespaces: labelSelector, pods, networks });
-const common = { name: text(), action: oneOf("Accept", "Deny", "Pass"), protocols: list(protocol) };
-const CHECKS = {
-  ingress: object({ ...common, from: list(ingressPeer) }),
-  egress: object({ ...common, to: list(egressPeer) }),
-} as const;
-
-type Direction = keyof typeof CHECKS;
+const SPEC_FIELDS: ReadonlySet<string> = new Set(["tier", "priority", "subject", "ingress", "egress"]);
 
 /**
  * A policy.networking.k8s.io ClusterNetworkPolicy as a v3 GlobalNetworkPolicy. A rule that cannot be read closes: an
  * Accept or Log is dropped; a Deny, a Pass or one without a readable action denies everything, or what its ports say
- * where only a peer is of a kind that we do not know.
+ * where only a peer is of a kind that we do not know. A field of the policy that we do not know denies both directions.
  */
 export function convertClusterNetworkPolicy(policy: Resource): ConvertedClusterPolicy {
   const spec = isObject(policy.spec) ? policy.spec : {};
@@ -109,17 +53,21 @@ export function convertClusterNetworkPolicy(policy: Resource): ConvertedClusterP
     const message = `Expected Admin or Baseline, found ${JSON.stringify(spec["tier"])}; the policy is not in use`;
     return { resource: undefined, issues: [errorAt("spec.tier", message)] };
   }
-  const subjectIssues = issuesOf(subject, spec["subject"] ?? {}, ["spec", "subject"]);
+  const subjectIssues = issuesOf(clusterPolicySubject, spec["subject"] ?? {}, ["spec", "subject"]);
   const named: ClusterPolicySubject = isObject(spec["subject"]) ? spec["subject"] : {};
   if (!named.namespaces && !named.pods)
     return { resource: undefined, issues: [errorAt("spec.subject", "Names nobody; the policy is not in use")] };
-  const priorityIssues = issuesOf(priority, spec["priority"], ["spec", "priority"]);
+  const priorityIssues = issuesOf(clusterPolicyPriority, spec["priority"], ["spec", "priority"]);
   const misplaced = [...subjectIssues, ...priorityIssues];
   issues.push(...misplaced.map((issue) => errorAt(formatPath(issue.path), issue.message)));
+  // What a field that we do not know would stop is not known either.
+  const unknown = Object.keys(spec).filter((name) => !SPEC_FIELDS.has(name) && (spec[name] ?? undefined) !== undefined);
+  issues.push(...unknown.map((name) => errorAt(`spec.${name}`, "Unknown field")));
   const rules = (direction: Direction): RuleSpec[] => {
     const found = rulesOf(spec[direction], direction, issues);
-    if (misplaced.length === 0) return found;
-    return found.flatMap((rule) => (rule.action === "Allow" ? [] : [{ ...rule, action: "Deny" as const }]));
+    if (misplaced.length === 0 && unknown.length === 0) return found;
+    const denials = found.flatMap((rule) => (rule.action === "Allow" ? [] : [{ ...rule, action: "Deny" as const }]));
+    return unknown.length === 0 ? denials : [...denials, { action: "Deny" }];
   };
   const ingress = rules("ingress");
   const egress = rules("egress");
@@ -164,26 +112,16 @@ function rulesOf(value: unknown, direction: Direction, issues: ItemIssue[]): Rul
   }
   return (value as unknown[]).flatMap((rule, i) => {
     const path = [...at, i];
-    const found = [...issuesOf(CHECKS[direction], rule, path), ...missing(rule, direction, path)];
+    const found = issuesOf(RULES[direction], rule, path);
     issues.push(...found.map((issue) => errorAt(formatPath(issue.path), issue.message)));
     return found.length === 0 ? convertRule(rule as ClusterPolicyRule, direction) : closeRule(rule, direction, found);
   });
 }
 
-function missing(rule: unknown, direction: Direction, path: Path): Issue[] {
-  const fields = isObject(rule) ? rule : {};
-  const peers = direction === "ingress" ? "from" : "to";
-  const isEmpty = (name: string): boolean => {
-    const value = fields[name];
-    return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
-  };
-  return ["action", peers].filter(isEmpty).map((name) => ({ path: [...path, name], message: "Missing" }));
-}
-
 /** What lets through, or decides nothing: such a rule may be missing. */
 const HARMLESS_ACTIONS: ReadonlySet<unknown> = new Set(["Accept", "Allow", "Log"]);
 
-function closeRule(rule: unknown, direction: Direction, found: readonly Issue[]): RuleSpec[] {
+function closeRule(rule: unknown, direction: Direction, found: readonly CheckIssue[]): RuleSpec[] {
   const fields: ClusterPolicyRule = isObject(rule) ? rule : {};
   if (HARMLESS_ACTIONS.has(fields.action)) return [];
   const peers = direction === "ingress" ? "from" : "to";

@@ -1,4 +1,4 @@
-import { canonicalCidr, containsCidr, parseCidr } from "@bulrush/ip";
+import { canonicalCidr } from "@bulrush/ip";
 import {
   CALICO_V3,
   type EntityRule,
@@ -18,18 +18,13 @@ import {
 import type { ItemIssue } from "../driver/item-issue.ts";
 import {
   type Check,
-  cidr,
+  type CheckIssue,
   formatPath,
-  integer,
-  type Issue,
   issuesOf,
-  joined,
-  list,
-  object,
-  oneOf,
-  wrong,
-} from "../process/check.ts";
-import { labelSelector, namespaceSelectorText, podSelectorText } from "./label-selector.ts";
+  kubernetesPolicySpec,
+  stagedKubernetesPolicySpec,
+} from "@bulrush/model/check";
+import { namespaceSelectorText, podSelectorText } from "./label-selector.ts";
 import { type KubernetesPort, mergePorts } from "./merge-ports.ts";
 
 /** A resource in its v3 shape, and what could not be read. An error means that the resource is a closed form. */
@@ -38,74 +33,11 @@ export interface Converted<R extends Resource = Resource> {
   readonly issues: readonly ItemIssue[];
 }
 
-const portNumber = integer(1, 65535);
-const portName = /^(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*$/;
+type Kind = "KubernetesNetworkPolicy" | "StagedKubernetesNetworkPolicy";
 
-const portOrName: Check = (value) => {
-  if (typeof value !== "string") return portNumber(value);
-  if (/^\d{1,5}$/.test(value)) return portNumber(Number(value));
-  return value.length <= 15 && portName.test(value)
-    ? undefined
-    : wrong(`Expected a port number or name, found ${JSON.stringify(value)}`);
-};
-
-const portFields = object({ protocol: oneOf("TCP", "UDP", "SCTP"), port: portOrName, endPort: portNumber });
-
-const policyPort: Check = (value) => {
-  const issues = portFields(value);
-  if (!isObject(value)) return issues;
-  const { port, endPort } = value;
-  if (typeof endPort !== "number" || (typeof port === "number" && port <= endPort)) return issues;
-  return joined(issues, wrong("Needs a port number that is not above it", "endPort"));
-};
-
-const peerFields = object({
-  podSelector: labelSelector,
-  namespaceSelector: labelSelector,
-  ipBlock: object({ cidr, except: list(cidr) }),
-});
-
-const policyPeer: Check = (value) => {
-  let issues = peerFields(value);
-  if (!isObject(value)) return issues;
-  const ipBlock = value["ipBlock"] ?? undefined;
-  const hasSelectors = (value["podSelector"] ?? value["namespaceSelector"] ?? undefined) !== undefined;
-  if (hasSelectors === (ipBlock !== undefined))
-    issues = joined(issues, wrong("A peer is either an ipBlock or selectors"));
-  if (!isObject(ipBlock)) return issues;
-  if ((ipBlock["cidr"] ?? undefined) === undefined) issues = joined(issues, wrong("Missing", "ipBlock", "cidr"));
-  return joined(issues, exceptionsOutside(ipBlock));
-};
-
-/** An API server lets in no exception that takes nothing out of the block: what it was meant to take out is not known. */
-function exceptionsOutside({ cidr: block, except }: Readonly<Record<string, unknown>>): Issue[] | undefined {
-  const outer = typeof block === "string" ? parseCidr(block) : undefined;
-  if (outer === undefined || !Array.isArray(except)) return undefined;
-  let issues: Issue[] | undefined;
-  for (const [i, text] of (except as unknown[]).entries()) {
-    const inner = typeof text === "string" ? parseCidr(text) : undefined;
-    if (inner === undefined || (containsCidr(outer, inner) && inner.prefixLength > outer.prefixLength)) continue;
-    issues = joined(
-      issues,
-      wrong(`Expected a part of ${String(block)}, found "${String(text)}"`, "ipBlock", "except", i),
-    );
-  }
-  return issues;
-}
-
-const ingressRule = object({ from: list(policyPeer), ports: list(policyPort) });
-const egressRule = object({ to: list(policyPeer), ports: list(policyPort) });
-
-const specFields: Readonly<Record<string, Check>> = {
-  podSelector: labelSelector,
-  policyTypes: list(oneOf("Ingress", "Egress")),
-  ingress: list(ingressRule),
-  egress: list(egressRule),
-};
-
-const CHECKS: Readonly<Record<"KubernetesNetworkPolicy" | "StagedKubernetesNetworkPolicy", Check>> = {
-  KubernetesNetworkPolicy: object(specFields),
-  StagedKubernetesNetworkPolicy: object({ ...specFields, stagedAction: oneOf("Set", "Delete", "Learn", "Ignore", "") }),
+const CHECKS: Readonly<Record<Kind, Check>> = {
+  KubernetesNetworkPolicy: kubernetesPolicySpec,
+  StagedKubernetesNetworkPolicy: stagedKubernetesPolicySpec,
 };
 
 /**
@@ -115,7 +47,7 @@ const CHECKS: Readonly<Record<"KubernetesNetworkPolicy" | "StagedKubernetesNetwo
  */
 export function convertKubernetesPolicy(
   policy: Resource,
-  kind: keyof typeof CHECKS = "KubernetesNetworkPolicy",
+  kind: Kind = "KubernetesNetworkPolicy",
 ): Converted<NetworkPolicyResource> {
   const found = issuesOf(CHECKS[kind], policy.spec ?? {});
   const isWide = found.some(({ path: [field, index] }) => !isDirection(field) || typeof index !== "number");
@@ -151,7 +83,7 @@ function isDirection(field: unknown): field is "ingress" | "egress" {
   return field === "ingress" || field === "egress";
 }
 
-function typesOf(spec: KubernetesNetworkPolicySpec, found: readonly Issue[]): readonly PolicyType[] {
+function typesOf(spec: KubernetesNetworkPolicySpec, found: readonly CheckIssue[]): readonly PolicyType[] {
   // Only a bad pod selector or a bad rule leaves the directions as they are; a field that we do not know may mean any.
   const isUnsure = found.some(
     ({ path: [field, index] }) => field !== "podSelector" && !(isDirection(field) && typeof index === "number"),
@@ -221,8 +153,7 @@ function groupPorts(ports: readonly KubernetesPolicyPort[]): ProtocolPorts[] {
 }
 
 function portOf(port: number | string, endPort: number | null | undefined): KubernetesPort {
-  const low = typeof port === "string" && /^\d+$/.test(port) ? Number(port) : port;
-  return typeof low === "string" ? low : [low, endPort ?? low];
+  return typeof port === "string" ? port : [port, endPort ?? port];
 }
 
 function convertPeer(peer: KubernetesPolicyPeer): EntityRule {

@@ -1,5 +1,5 @@
 import type { ItemIssue } from "../driver/item-issue.ts";
-import { formatPath, type Issue } from "./check.ts";
+import { type CheckIssue, formatPath } from "@bulrush/model/check";
 
 /** A found issue in the form that is reported. */
 export function errorAt(field: string, message: string): ItemIssue {
@@ -12,6 +12,6 @@ export function warningAt(field: string, message: string): ItemIssue {
 }
 
 /** Issues of a check on a spec. */
-export function specErrors(issues: readonly Issue[]): ItemIssue[] {
+export function specErrors(issues: readonly CheckIssue[]): ItemIssue[] {
   return issues.map(({ path, message }) => errorAt(formatPath(["spec", ...path]), message));
 }

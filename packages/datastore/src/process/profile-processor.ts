@@ -1,5 +1,5 @@
 import { isObject, type ProfileRules, type ProfileSpec } from "@bulrush/model";
-import { issuesOf } from "./check.ts";
+import { issuesOf } from "@bulrush/model/check";
 import { specErrors } from "./issue.ts";
 import { profileSpec } from "./policy/check-policy.ts";
 import { convertRule } from "./policy/rule.ts";

@@ -1,5 +1,5 @@
 import { isObject, type Tier, type TierKey } from "@bulrush/model";
-import { issuesOf, number, object, oneOf } from "./check.ts";
+import { issuesOf, number, object, oneOf } from "@bulrush/model/check";
 import { specErrors } from "./issue.ts";
 import { type Processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "./processor.ts";
 

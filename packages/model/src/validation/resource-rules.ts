@@ -25,7 +25,7 @@ import { checkFelixConfiguration } from "./resource/felix-configuration.ts";
 import { checkHostEndpoint } from "./resource/host-endpoint.ts";
 import { checkIPPool } from "./resource/ip-pool.ts";
 import { checkEndpointSlice, checkKubernetesNode, checkPod, checkService } from "./resource/kubernetes-core.ts";
-import { checkKubernetesPolicy } from "./resource/kubernetes-policy.ts";
+import { checkKubernetesPolicy, checkStagedKubernetesPolicy } from "./resource/kubernetes-policy.ts";
 import { checkNode } from "./resource/node.ts";
 import { checkGlobalNetworkPolicy, checkNetworkPolicy, checkStagedAction } from "./resource/policy.ts";
 import { checkClusterInformation, checkNetworkSet, checkProfile, checkTier } from "./resource/policy-objects.ts";
@@ -83,7 +83,7 @@ const CALICO: Readonly<Record<string, ResourceRules>> = {
     specFields: fieldNames(stagedKubernetesNetworkPolicySpec),
     check: (issues, { spec }) => {
       checkStagedAction(issues, spec);
-      checkKubernetesPolicy(issues, spec);
+      checkStagedKubernetesPolicy(issues, spec);
     },
   },
   Tier: {

@@ -8,7 +8,7 @@ import {
 } from "@bulrush/model";
 import type { Item } from "../../driver/driver.ts";
 import type { ConversionOptions, ConvertedItem } from "../../manifest/to-item.ts";
-import { formatPath } from "../../process/check.ts";
+import { formatPath } from "@bulrush/model/check";
 import { errorAt } from "../../process/issue.ts";
 import { readCrd } from "../crd-codec.ts";
 import type { Source } from "./source.ts";

@@ -3,9 +3,9 @@ import { hasPorts, isObject, protocolNumber } from "@bulrush/model";
 import {
   boolean,
   type Check,
+  type CheckIssue,
   cidr,
   integer,
-  type Issue,
   joined,
   list,
   number,
@@ -15,7 +15,7 @@ import {
   stringMap,
   text,
   wrong,
-} from "../check.ts";
+} from "@bulrush/model/check";
 import { isNumericPort, port, protocol, readPort, readProtocol } from "./port.ts";
 
 const DNS_NAME = /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/;
@@ -87,8 +87,8 @@ function fieldsOfRules(isNamespaced: boolean): Check {
   });
 }
 
-function checkPorts(rule: Record<string, unknown>): Issue[] | undefined {
-  let issues: Issue[] | undefined;
+function checkPorts(rule: Record<string, unknown>): CheckIssue[] | undefined {
+  let issues: CheckIssue[] | undefined;
   const number = protocolOf(rule);
   for (const side of ["source", "destination"]) {
     const match = rule[side];
@@ -124,8 +124,8 @@ function protocolOf(rule: Record<string, unknown>): number | undefined | null {
 
 const ICMP_PROTOCOLS: ReadonlySet<unknown> = new Set([1, 58, null]);
 
-function checkIcmp(rule: Record<string, unknown>): Issue[] | undefined {
-  let issues: Issue[] | undefined;
+function checkIcmp(rule: Record<string, unknown>): CheckIssue[] | undefined {
+  let issues: CheckIssue[] | undefined;
   for (const field of ["icmp", "notICMP"]) {
     const match = rule[field];
     if (!isObject(match)) continue;
@@ -140,7 +140,7 @@ function checkIcmp(rule: Record<string, unknown>): Issue[] | undefined {
 const HTTP_PROTOCOLS: ReadonlySet<unknown> = new Set([undefined, 6, null]);
 
 /** Where nothing looks into HTTP the condition would be none, and the rule would do what it does to everything. */
-function checkHttp(rule: Record<string, unknown>, direction: Direction): Issue[] | undefined {
+function checkHttp(rule: Record<string, unknown>, direction: Direction): CheckIssue[] | undefined {
   if (!isSaid(rule["http"])) return undefined;
   if (direction === "ingress" && rule["action"] === "Allow" && HTTP_PROTOCOLS.has(protocolOf(rule))) return undefined;
   return wrong("HTTP conditions may only stand in an ingress rule with action Allow and protocol TCP", "http");

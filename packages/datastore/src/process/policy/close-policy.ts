@@ -6,7 +6,7 @@ import {
   type RuleSpec,
   type StagedFields,
 } from "@bulrush/model";
-import type { Issue } from "../check.ts";
+import type { CheckIssue } from "@bulrush/model/check";
 
 /** A rule, with which of its sides lost the selector that said where it looks. */
 export interface ReadRule {
@@ -57,7 +57,7 @@ const DENY_ALL: ReadRule = { rule: { action: "Deny" } };
  * | the spec, or a field that we do not know | all of that, for all endpoints of the scope in both directions |
  * | performance hints, staged action | left out |
  */
-export function closePolicy(spec: unknown, issues: readonly Issue[]): ReadPolicy {
+export function closePolicy(spec: unknown, issues: readonly CheckIssue[]): ReadPolicy {
   return issues.length === 0 && isObject(spec) ? readAsWritten(spec) : closed(spec, issues);
 }
 
@@ -71,9 +71,9 @@ function readAsWritten(spec: JsonObject): ReadPolicy {
   };
 }
 
-function closed(spec: unknown, issues: readonly Issue[]): ReadPolicy {
+function closed(spec: unknown, issues: readonly CheckIssue[]): ReadPolicy {
   const fields: JsonObject = isObject(spec) ? { ...spec } : {};
-  const byRule = new Map<string, Issue[]>();
+  const byRule = new Map<string, CheckIssue[]>();
   let isUnknown = !isObject(spec);
   let isMisplaced = false;
   for (const issue of issues) {
@@ -111,7 +111,7 @@ function isDirection(field: unknown): field is "ingress" | "egress" {
 }
 
 /** Makes a spec mean every endpoint that it could have meant, at the first place where one is unsure. */
-function misplace(fields: JsonObject, issues: readonly Issue[]): void {
+function misplace(fields: JsonObject, issues: readonly CheckIssue[]): void {
   const isBad = (name: string): boolean => issues.some(({ path }) => path[0] === name);
   // Where only the tier is unsure, the endpoints are not.
   if (issues.some(({ path }) => path[0] !== "tier" && !isDirection(path[0])))
@@ -137,7 +137,7 @@ function onlyDenials(read: ReadRule): ReadRule[] {
 }
 
 /** A rule with unreadable parts as it may be applied, or undefined when it is to be dropped. See {@link closePolicy}. */
-function closeRule(rule: unknown, issues: readonly Issue[]): ReadRule | undefined {
+function closeRule(rule: unknown, issues: readonly CheckIssue[]): ReadRule | undefined {
   const fields: JsonObject = isObject(rule) ? { ...rule } : {};
   const bad = issues.map((issue) => issue.path.slice(2));
   const isActionBad = bad.some((path) => path[0] === undefined || path[0] === "action");

@@ -9,7 +9,7 @@ import {
 } from "@bulrush/model";
 import type { ItemIssue } from "../../driver/item-issue.ts";
 import { convertKubernetesPolicy } from "../../kubernetes/network-policy.ts";
-import { type Check, type Issue, issuesOf } from "../check.ts";
+import { type Check, type CheckIssue, issuesOf } from "@bulrush/model/check";
 import { errorAt, specErrors } from "../issue.ts";
 import { type Processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "../processor.ts";
 import { POLICY_SPEC_CHECKS } from "./check-policy.ts";
@@ -60,7 +60,7 @@ function processPolicy(kind: PolicyKind, { item, value, issues = [] }: Processor
   };
 }
 
-const WHOLE: Issue = { path: [], message: "Unreadable" };
+const WHOLE: CheckIssue = { path: [], message: "Unreadable" };
 
 function gone(key: PolicyKey, issues: readonly ItemIssue[] = []): Processed {
   return { outputs: [{ key, value: undefined }], issues, isClosedForm: false };

@@ -1,5 +1,5 @@
 import { type Port, type Protocol, PROTOCOL_NUMBERS } from "@bulrush/model";
-import { type Check, wrong } from "../check.ts";
+import { type Check, wrong } from "@bulrush/model/check";
 
 const NAMED = /^(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*$/i;
 

@@ -8,7 +8,7 @@ import { dnsLabelProblem, labelKeyProblem, labelValueProblem } from "../name.ts"
 const MAX_ANNOTATIONS_SIZE = 262_144;
 
 /** Labels as Kubernetes has them. */
-export function checkLabelMap(issues: IssueList, path: string, labels: unknown): void {
+function checkLabelMap(issues: IssueList, path: string, labels: unknown): void {
   for (const [key, value] of Object.entries(readObject(issues, path, labels) ?? {})) {
     issues.check(`${path}[${key}]`, labelKeyProblem(key) ?? labelValueProblem(value));
   }

@@ -1,12 +1,14 @@
 import { parseCidr } from "@bulrush/ip";
-import { isObject, NAMESPACE_LABEL_PREFIX } from "@bulrush/model";
 import { AUTHORED_BOUNDS, MAX_LABEL_LENGTH, Op, type SelectorNode, readSelector } from "@bulrush/selector";
+import { NAMESPACE_LABEL_PREFIX } from "../v1/well-known.ts";
+import { isObject } from "../v3/json-object.ts";
+import type { IssueList } from "./issue.ts";
 
 /** A place in a resource: names and indexes. */
 export type Path = readonly (string | number)[];
 
 /** Something that cannot be read, and where. */
-export interface Issue {
+export interface CheckIssue {
   readonly path: Path;
   readonly message: string;
 }
@@ -16,43 +18,57 @@ export interface Issue {
  * shown to a check. Whoever calls a check puts the place of the value before ({@link below}): a value that is right, as
  * nearly all are, costs no allocation.
  */
-export type Check = (value: unknown) => Issue[] | undefined;
+export type Check = (value: unknown) => CheckIssue[] | undefined;
 
-const NO_ISSUES: readonly Issue[] = [];
+const NO_ISSUES: readonly CheckIssue[] = [];
 
-/** `["spec", "ingress", 0, "action"]` as `spec.ingress[0].action`. */
+/** `["spec", "ingress", 0, "action"]` as `spec.ingress[0].action`; a key that is no plain word stands in brackets. */
 export function formatPath(path: Path): string {
   let text = "";
-  for (const part of path) text += typeof part === "number" ? `[${part}]` : text === "" ? part : `.${part}`;
+  for (const part of path) {
+    const isWord = typeof part === "string" && /^\w+$/.test(part);
+    text += isWord || text === "" ? (text === "" ? part : `.${part}`) : `[${part}]`;
+  }
   return text;
 }
 
 /** Runs a check; `path` is where the value stands. */
-export function issuesOf(check: Check, value: unknown, path: Path = []): readonly Issue[] {
+export function issuesOf(check: Check, value: unknown, path: Path = []): readonly CheckIssue[] {
   const issues = check(value);
   if (issues === undefined) return NO_ISSUES;
   return path.length === 0 ? issues : issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
 }
 
+/** Adds what a check finds to a list of issues that has not said it yet; `path` is where the value stands. */
+export function addChecked(issues: IssueList, path: string, check: Check, value: unknown): void {
+  const found = check(value);
+  if (found === undefined) return;
+  const said = new Set(issues.issues.map((issue) => issue.path));
+  for (const issue of found) {
+    const at = formatPath([path, ...issue.path]);
+    if (!said.has(at)) issues.add(at, issue.message);
+  }
+}
+
 /** The value itself is wrong, or something at `path` below it. */
-export function wrong(message: string, ...path: Path): Issue[] {
+export function wrong(message: string, ...path: Path): CheckIssue[] {
   return [{ path, message }];
 }
 
 /** Issues of a part, as issues of the whole. */
-export function below(part: string | number, issues: Issue[] | undefined): Issue[] | undefined {
+export function below(part: string | number, issues: CheckIssue[] | undefined): CheckIssue[] | undefined {
   return issues?.map((issue) => ({ ...issue, path: [part, ...issue.path] }));
 }
 
 /** Both lists, in order; `first` may be added to. */
-export function joined(first: Issue[] | undefined, second: Issue[] | undefined): Issue[] | undefined {
+export function joined(first: CheckIssue[] | undefined, second: CheckIssue[] | undefined): CheckIssue[] | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   for (const issue of second) first.push(issue);
   return first;
 }
 
 /** `Expected <expected>, found <value as JSON, shortened>`. */
-function unexpected(expected: string, found: unknown): Issue[] {
+function unexpected(expected: string, found: unknown): CheckIssue[] {
   const text = JSON.stringify(found) ?? typeof found;
   return wrong(`Expected ${expected}, found ${text.length > 60 ? `${text.slice(0, 57)}...` : text}`);
 }
@@ -62,7 +78,7 @@ export function object(fields: Readonly<Record<string, Check>>): Check {
   const checks = new Map(Object.entries(fields));
   return (value) => {
     if (!isObject(value)) return unexpected("an object", value);
-    let issues: Issue[] | undefined;
+    let issues: CheckIssue[] | undefined;
     for (const name of Object.keys(value)) {
       const found = value[name];
       if (found === undefined || found === null) continue;
@@ -78,7 +94,7 @@ export function object(fields: Readonly<Record<string, Check>>): Check {
 export function list(check: Check): Check {
   return (value) => {
     if (!Array.isArray(value)) return unexpected("a list", value);
-    let issues: Issue[] | undefined;
+    let issues: CheckIssue[] | undefined;
     for (let i = 0; i < value.length; i++) {
       const entry: unknown = value[i];
       const own = entry === undefined || entry === null ? wrong("Empty entry") : check(entry);
@@ -116,7 +132,7 @@ export const cidr: Check = (value) =>
 
 export const stringMap: Check = (value) => {
   if (!isObject(value)) return unexpected("an object", value);
-  let issues: Issue[] | undefined;
+  let issues: CheckIssue[] | undefined;
   for (const name of Object.keys(value))
     if (typeof value[name] !== "string") issues = joined(issues, below(name, unexpected("a string", value[name])));
   return issues;
