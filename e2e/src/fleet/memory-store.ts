@@ -31,6 +31,12 @@ class MemoryStream implements WatchStream {
   }
 }
 
+interface OpenStream {
+  readonly stream: MemoryStream;
+  readonly kind: string;
+  readonly isCut: () => boolean;
+}
+
 /** One server's way to the store. */
 export interface StoreLink {
   readonly driver: DatastoreDriver;
@@ -43,7 +49,7 @@ export interface StoreLink {
 /** Network sets in memory, for many servers. Everything else of a datastore is there and empty. */
 export class MemoryStore {
   readonly #items = new Map<string, Item>();
-  readonly #streams = new Set<{ readonly stream: MemoryStream; readonly isCut: () => boolean }>();
+  readonly #streams = new Set<OpenStream>();
   #revision = 1;
 
   has(name: string): boolean {
@@ -63,6 +69,12 @@ export class MemoryStore {
     const item: Item = { kind: "GlobalNetworkSet", namespace: "", name, revision, value };
     this.#items.set(name, item);
     this.#tell({ type: isNew ? "added" : "modified", item });
+  }
+
+  /** Tells every watch that all is well, as an API server does now and then. */
+  beat(): void {
+    const bookmark = { type: "bookmark", revision: String(this.#revision) } as const;
+    for (const { stream, isCut } of this.#streams) if (!isCut()) stream.push([bookmark]);
   }
 
   delete(name: string): void {
@@ -93,8 +105,8 @@ export class MemoryStore {
         if (isCut) return Promise.reject(unreachable());
         const stream = new MemoryStream();
         open.add(stream);
-        const entry = { stream, isCut: () => isCut };
-        if (request.kind === "GlobalNetworkSet") this.#streams.add(entry);
+        const entry = { stream, kind: request.kind, isCut: () => isCut };
+        this.#streams.add(entry);
         request.signal.addEventListener("abort", () => {
           this.#streams.delete(entry);
           open.delete(stream);
@@ -119,6 +131,7 @@ export class MemoryStore {
   }
 
   #tell(event: WatchEvent): void {
-    for (const { stream, isCut } of this.#streams) if (!isCut()) stream.push([event]);
+    for (const { stream, kind, isCut } of this.#streams)
+      if (kind === "GlobalNetworkSet" && !isCut()) stream.push([event]);
   }
 }

@@ -21,6 +21,8 @@ interface Member {
 export interface TyphaFleetOptions {
   readonly clock: Clock;
   readonly random: () => number;
+  /** Settings of every Typha beside those of TLS, by environment variable. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -76,6 +78,7 @@ export class TyphaFleet {
         TYPHA_CLIENTCN: "typha-client",
         TYPHA_SHUTDOWNTIMEOUTSECS: "10",
         TYPHA_SHUTDOWNCONNECTIONDROPINTERVALMAXSECS: "0.05",
+        ...this.#options.settings,
       },
     });
     const ServerPort = member.port === 0 ? RANDOM_PORT : member.port;

@@ -8,6 +8,7 @@ import { randomKernel } from "./random-kernel.ts";
 import { rollingRestart } from "./rolling-restart.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
 import type { Scenario } from "./scenario.ts";
+import { staleTypha } from "./stale-typha.ts";
 import { typhaKill } from "./typha-kill.ts";
 
 /** Every scenario, in the order in which `--list` shows them. */
@@ -18,6 +19,7 @@ export const SCENARIOS: readonly Scenario[] = [
   agentKill,
   typhaKill,
   rollingRestart,
+  staleTypha,
   datastoreChurn,
   datastoreSame,
   datastoreDegraded,
