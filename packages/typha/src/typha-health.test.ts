@@ -52,10 +52,13 @@ function harness(staleAfterMs = 0) {
 
 test("TyphaHealth says what is amiss with single kinds also while the datastore as a whole is not to be served", async () => {
   const { state, said, close } = harness();
+  assert.equal(await said(), "NOT READY of the pipeline");
+  state.problem = "The datastore cannot be opened";
+  assert.equal(await said(), "NOT READY The datastore cannot be opened (since 1970-01-01T00:00:02Z)");
+  // Other words for it do not make it younger.
   state.problem = "The datastore is not initialised";
-  assert.equal(await said(), "NOT READY The datastore is not initialised");
   state.words = [WORDS];
-  assert.equal(await said(), `NOT READY The datastore is not initialised; ${WORDS}`);
+  assert.equal(await said(), `NOT READY The datastore is not initialised (since 1970-01-01T00:00:02Z); ${WORDS}`);
   state.problem = undefined;
   assert.equal(await said(), `NOT READY of the pipeline; ${WORDS}`);
   close();

@@ -1,5 +1,6 @@
 import type { CancelTimer, Clock } from "@bulrush/base";
 import type { HealthAggregator, HealthReporter } from "@bulrush/service";
+import { timeText } from "./pipeline/kind-words.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 
 export interface TyphaHealthOptions {
@@ -31,6 +32,8 @@ export class TyphaHealth {
   readonly #caches: ReadonlyMap<Pipeline, HealthReporter>;
   #cancelTimer: CancelTimer = () => {};
   #statuses = "";
+  /** Since when there has been a problem with the datastore as a whole, whatever its words; undefined: there is none. */
+  #datastoreSinceMs: number | undefined;
 
   constructor(options: TyphaHealthOptions) {
     this.#options = options;
@@ -44,8 +47,9 @@ export class TyphaHealth {
 
   /** Reports now, and every second from now on. */
   report(): void {
-    const { clock, serverProblem, serverNotice, streams, onReport } = this.#options;
+    const { clock, datastoreProblem, serverProblem, serverNotice, streams, onReport } = this.#options;
     this.#cancelTimer();
+    this.#datastoreSinceMs = datastoreProblem() === undefined ? undefined : (this.#datastoreSinceMs ?? clock.nowMs());
     this.#statuses = this.#readStatuses();
     for (const [pipeline, reporter] of this.#caches) reporter.report({ live: true, ...this.#readiness(pipeline) });
     const problem = serverProblem();
@@ -73,7 +77,10 @@ export class TyphaHealth {
   #readiness(pipeline: Pipeline): { readonly ready: boolean; readonly detail: string } {
     const { datastoreProblem, staleAfterMs } = this.#options;
     const problem = datastoreProblem();
-    if (problem !== undefined) return { ready: false, detail: [problem, ...pipeline.words()].join("; ") };
+    if (problem !== undefined) {
+      const since = ` (since ${timeText(this.#datastoreSinceMs ?? 0)})`;
+      return { ready: false, detail: [`${problem}${since}`, ...pipeline.words()].join("; ") };
+    }
     const readiness = pipeline.readiness();
     const ageMs = pipeline.upstreamAgeMs();
     if (!readiness.ready || staleAfterMs <= 0 || ageMs <= staleAfterMs) return readiness;
