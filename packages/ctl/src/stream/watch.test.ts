@@ -31,7 +31,16 @@ const STREAMS: readonly (readonly [syncer: string, has: RegExp, hasNot: RegExp])
 test("watch --once prints each stream's state, and the status after it", async (t) => {
   const typha = await runTypha(t, { "a.json": policyManifest("first", 1), "b.yaml": MANIFEST });
   for (const [syncer, has, hasNot] of STREAMS) {
-    const { code, out, err } = await runCli(["watch", "--syncer", syncer, "--addr", typha.addr, "--once"]);
+    const { code, out, err } = await runCli([
+      "watch",
+      "--syncer",
+      syncer,
+      "--addr",
+      typha.addr,
+      "--once",
+      "--timeout",
+      "600",
+    ]);
     assert.equal(code, 0, err);
     const lines = out
       .trimEnd()

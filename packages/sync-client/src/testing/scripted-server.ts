@@ -19,6 +19,9 @@ export interface ServerTLS {
   readonly key: Buffer;
 }
 
+/** What does not come in this time does not come: no test waits so long, on a busy machine neither. */
+const LIMIT_MS = 60_000;
+
 /** For tests: a sync server that does what it is told, over a real websocket. */
 export class ScriptedServer {
   readonly #server: HttpServer;
@@ -114,7 +117,7 @@ class Mailbox<T> {
     const item = this.#items.shift();
     if (item !== undefined) return Promise.resolve(item);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`Waited in vain for ${what}`)), 5000);
+      const timer = setTimeout(() => reject(new Error(`Waited in vain for ${what}`)), LIMIT_MS);
       this.#waiting.push((arrived) => {
         clearTimeout(timer);
         resolve(arrived);
@@ -125,7 +128,7 @@ class Mailbox<T> {
 
 /** Lets sockets work until `condition` holds. */
 export async function until(condition: () => boolean, what: string): Promise<void> {
-  const endMs = performance.now() + 5000;
+  const endMs = performance.now() + LIMIT_MS;
   while (!condition()) {
     assert.ok(performance.now() < endMs, `Waited in vain until ${what}`);
     await new Promise((resolve) => setImmediate(resolve));

@@ -15,10 +15,9 @@ export interface InspectOptions {
   readonly clock: Clock;
   /** For each step. Default 10,000. */
   readonly timeoutMs?: number;
+  /** A server that would refuse us says so at once; who is not refused for this long is accepted. Default 1,000. */
+  readonly silenceMs?: number;
 }
-
-/** A server that would refuse us says so at once; who is not refused for this long is accepted. */
-const SILENCE_MS = 1000;
 
 /**
  * Dials a server and says of each rule whether it holds: what is wrong with the server's certificate, and whether the
@@ -107,7 +106,7 @@ function look({ address, tls, clock, timeoutMs = 10_000 }: InspectOptions): Prom
 
 /** In TLS 1.3 a server looks at our certificate after our part is done: only its words, or its silence, tell. */
 function askAcceptance(options: InspectOptions): Promise<TLSFinding> {
-  const { address, tls, clock, timeoutMs = 10_000 } = options;
+  const { address, tls, clock, timeoutMs = 10_000, silenceMs = 1000 } = options;
   return new Promise((resolve) => {
     const end = (ok: boolean, detail: string): void => {
       cancel();
@@ -123,7 +122,7 @@ function askAcceptance(options: InspectOptions): Promise<TLSFinding> {
       readTimeoutMs: timeoutMs,
       writeTimeoutMs: timeoutMs,
       onOpen: () => {
-        cancel = clock.after(SILENCE_MS, () => end(true, formatServerAddress(address)));
+        cancel = clock.after(silenceMs, () => end(true, formatServerAddress(address)));
       },
       onMessage: (message) => end(...verdictOf(message)),
       onLost: (error) =>

@@ -75,18 +75,22 @@ test("inspectFiles() names the file, the rule and the date of what is wrong", as
   assert.match(wrong(early.findings).join("\n"), /CA is in its dates: CN=ours: not valid before 20/);
 });
 
-async function inspect(t: { after(end: () => Promise<void>): void }, pair: Pair, tls: Partial<TLSMaterial> = {}) {
+async function inspect(
+  t: { after(end: () => Promise<void>): void },
+  pair: Pair,
+  tls: Partial<TLSMaterial> = {},
+  silenceMs = 30_000,
+) {
   const server = await ScriptedServer.start({ ca: ours.ca, cert: pair.cert, key: pair.key });
   t.after(() => server.close());
   const material: TLSMaterial = { ca: ours.ca, cert: client.cert, key: client.key, serverCN: "typha-server", ...tls };
-  return {
-    server,
-    findings: inspectServer({ address: server.address, tls: material, clock: systemClock({ keepAlive: true }) }),
-  };
+  const clock = systemClock({ keepAlive: true });
+  const options = { address: server.address, tls: material, clock, timeoutMs: 60_000, silenceMs };
+  return { server, findings: inspectServer(options) };
 }
 
 test("inspectServer() finds nothing wrong with a good server that says nothing against us", async (t) => {
-  const { findings } = await inspect(t, ours.issue({ commonName: "typha-server" }));
+  const { findings } = await inspect(t, ours.issue({ commonName: "typha-server" }), {}, 1);
   const all = await findings;
   assert.deepEqual(wrong(all), []);
   assert.equal(all.at(-1)?.rule, "server accepts our certificate");
@@ -129,7 +133,7 @@ test("inspectServer() tells that the server does not take our certificate, and w
 });
 
 test("inspectServer() says that nobody answers", async (t) => {
-  const { server, findings } = await inspect(t, ours.issue({ commonName: "typha-server" }));
+  const { server, findings } = await inspect(t, ours.issue({ commonName: "typha-server" }), {}, 1);
   await findings;
   const { address } = server;
   await server.close();
