@@ -1,4 +1,4 @@
-import { endOfPlainName, endOfPlainScalar, endOfPlainString } from "./plain-token.ts";
+import { endOfBareName, endOfPlainScalar, endOfPlainString } from "./plain-token.ts";
 import { ALL, NOTHING, type ObjectShape, type Shape } from "./shape.ts";
 import { ValueReader } from "./value-reader.ts";
 
@@ -11,7 +11,6 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -176,19 +175,21 @@ export class JsonFilter {
   #name(bytes: Buffer, start: number, from: number, frame: Frame): number {
     const { length } = bytes;
     let name = from;
-    let value = endOfPlainName(bytes, name);
-    let nameEnd = value - 1;
-    if (value < 0) {
+    let value = endOfBareName(bytes, name);
+    let shape: Shape;
+    if (value >= 0) shape = fieldOf(frame.shape, bytes, name + 1, value - 2);
+    else {
       name = this.#skipSpace(bytes, from);
       this.#value.begin();
-      nameEnd = name < length && bytes[name] === QUOTE ? this.#value.read(bytes, name) : name;
+      const nameEnd = name < length && bytes[name] === QUOTE ? this.#value.read(bytes, name) : name;
       const colon = this.#skipSpace(bytes, nameEnd);
       if (this.#value.hasFault) return this.#fault(bytes, start);
       if (colon === length) return this.#wait(bytes, start);
       if (!this.#value.isDone || bytes[colon] !== COLON) return this.#fault(bytes, start);
       value = colon + 1;
+      const decoded = Buffer.from(JSON.parse(bytes.toString("utf8", name, nameEnd)) as string);
+      shape = fieldOf(frame.shape, decoded, 0, decoded.length);
     }
-    const shape = shapeOf(frame.shape, bytes, name + 1, nameEnd - 1);
     this.#isKept = shape !== NOTHING;
     if (this.#isKept) frame.isEmpty = false;
     if (value < length && !this.#isSpace(bytes[value] as number)) return this.#begin(bytes, value, shape);
@@ -223,16 +224,6 @@ export class JsonFilter {
   #isSpace(byte: number): boolean {
     return byte === SPACE || byte === RETURN || byte === TAB || (byte === NEWLINE && !this.#isLines);
   }
-}
-
-/** The name is a string of JSON without its quotes. Nearly always it stands there as it is. */
-function shapeOf(shape: ObjectShape, bytes: Buffer, start: number, end: number): Shape {
-  for (let i = start; i < end; i++) {
-    if (bytes[i] !== BACKSLASH) continue;
-    const name = Buffer.from(JSON.parse(bytes.toString("utf8", start - 1, end + 1)) as string);
-    return fieldOf(shape, name, 0, name.length);
-  }
-  return fieldOf(shape, bytes, start, end);
 }
 
 function fieldOf({ fields, rest }: ObjectShape, bytes: Buffer, start: number, end: number): Shape {

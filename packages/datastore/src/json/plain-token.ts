@@ -50,6 +50,15 @@ export function endOfPlainName(bytes: Uint8Array, from: number): number {
   return end >= 0 && end < bytes.length && bytes[end] === COLON ? end + 1 : NOT_PLAIN;
 }
 
+/** Past the colon after the name of a field that has no escapes at all. */
+export function endOfBareName(bytes: Uint8Array, from: number): number {
+  const { length } = bytes;
+  if (from === length || bytes[from] !== QUOTE) return NOT_PLAIN;
+  let i = from + 1;
+  while (i < length && PLAIN[bytes[i] as number] === 1) i++;
+  return i + 1 < length && bytes[i] === QUOTE && bytes[i + 1] === COLON ? i + 2 : NOT_PLAIN;
+}
+
 /** Past a number, true, false or null, where something follows. */
 export function endOfPlainScalar(bytes: Uint8Array, from: number): number {
   const { length } = bytes;

@@ -92,8 +92,8 @@ test("ListScanner gives pages of at most 500 items, and smaller ones where items
   const list = (count: number, size: number): string =>
     JSON.stringify({ items: Array.from({ length: count }, (_, i) => ({ i, text: "x".repeat(size) })) });
   assert.deepEqual(scan(list(1201, 10), [65_536]).pages, [500, 500, 201]);
-  // Three of 50,000 bytes are more than 128 KiB.
-  assert.deepEqual(scan(list(7, 50_000), [65_536]).pages, [3, 3, 1]);
+  // Three of 30,000 bytes are more than 64 KiB.
+  assert.deepEqual(scan(list(7, 30_000), [65_536]).pages, [3, 3, 1]);
 });
 
 for (const text of [

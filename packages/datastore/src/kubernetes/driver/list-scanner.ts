@@ -15,8 +15,12 @@ const ITEMS = Buffer.from('"items"');
 
 /** Items given out at once, and bytes of them: a page is whatever comes first. */
 const MAX_PAGE_ITEMS = 500;
-const MAX_PAGE_BYTES = 128 * 1024;
-const MIN_ROOM_BYTES = 64 * 1024;
+/**
+ * A page dies young as long as its text is no large object to V8, which begins at 128 KiB. (Measured on pods, read and
+ * converted: 16 to 64 KiB take 7 % less CPU than 128 KiB to 1 MiB. Small pages go through many hands.)
+ */
+const MAX_PAGE_BYTES = 64 * 1024;
+const MIN_ROOM_BYTES: number = 2 * MAX_PAGE_BYTES;
 const NO_PAGE: Buffer = Buffer.alloc(0);
 /** Of a single item. The API server's own limit is 3 MiB a request, etcd's 1.5 MiB a value. */
 const MAX_ITEM_BYTES = 32 * 1024 * 1024;
