@@ -7,6 +7,11 @@ import type { Bench, BenchRow } from "./row.ts";
 const PROGRAMS: string = join(import.meta.dirname, "..", "..", "..", "packages", "datastore", "bench");
 const SIZE = { pods: 100_000, policies: 10_000 } as const;
 const QUICK_SIZE = { pods: 10_000, policies: 1000 } as const;
+/**
+ * Each figure is the least of so many, taken in turns: what else the machine does makes a figure larger, never smaller,
+ * and seldom all of them.
+ */
+const TURNS = 3;
 
 /** CPU, as a multiple of what `JSON.parse` of the same bytes takes. */
 const CPU_LIMIT = 4;
@@ -19,6 +24,8 @@ interface Size {
   readonly policies: number;
 }
 
+const LISTS = ["paged", "streamed"] as const;
+
 interface Floor {
   readonly cpuMs: number;
   readonly bytes: number;
@@ -29,6 +36,11 @@ interface Load {
   readonly wallMs: number;
   readonly peakMB: number;
   readonly values: number;
+}
+
+interface MeasuredLoad extends Load {
+  /** Of all answers of the API server. */
+  readonly bytes: number;
 }
 
 function nodeArguments(program: string, ...args: readonly (string | number)[]): string[] {
@@ -79,25 +91,43 @@ function rounded(value: number): number {
   return Number(value.toPrecision(4));
 }
 
-function rows(base: Pick<BenchRow, "bench" | "case">, floor: Floor, load: Load, bytes: number): BenchRow[] {
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function least(figures: readonly number[]): number {
+  return figures.reduce((low, figure) => Math.min(low, figure), Infinity);
+}
+
+/** CPU at its least, memory and bytes at their most. */
+function rows(
+  base: Pick<BenchRow, "bench" | "case">,
+  floors: readonly Floor[],
+  loads: readonly MeasuredLoad[],
+): BenchRow[] {
+  const cpuMs = least(loads.map((load) => load.cpuMs));
+  const floorMs = least(floors.map((floor) => floor.cpuMs));
+  const listBytes = floors[0]?.bytes ?? 0;
+  const bytes = Math.max(...loads.map((load) => load.bytes));
+  const peakMB = Math.max(...loads.map((load) => load.peakMB));
   return [
     {
       ...base,
       metric: "cpu",
-      value: rounded(load.cpuMs),
+      value: rounded(cpuMs),
       unit: "ms",
-      floor: rounded(floor.cpuMs),
-      ratio: rounded(load.cpuMs / floor.cpuMs),
+      floor: rounded(floorMs),
+      ratio: rounded(cpuMs / floorMs),
       limit: CPU_LIMIT,
     },
-    { ...base, metric: "peak-rss", value: rounded(load.peakMB), unit: "MB", limit: PEAK_LIMIT_MB },
+    { ...base, metric: "peak-rss", value: rounded(peakMB), unit: "MB", limit: PEAK_LIMIT_MB },
     {
       ...base,
       metric: "bytes",
       value: bytes,
       unit: "B",
-      floor: floor.bytes,
-      ratio: rounded(bytes / floor.bytes),
+      floor: listBytes,
+      ratio: rounded(bytes / listBytes),
       limit: BYTES_LIMIT,
     },
   ];
@@ -111,17 +141,23 @@ export const datastoreBench: Bench = {
     const server = new ApiServer(size);
     try {
       await server.start();
-      const floor = run<Floor>("parse-floor.ts", server.port, size.pods, size.policies);
-      progress(`JSON.parse of ${(floor.bytes / 1e6).toFixed(0)} MB takes ${(floor.cpuMs / 1000).toFixed(1)} s`);
-      for (const lists of ["paged", "streamed"]) {
-        await server.sentBytes();
-        const load = run<Load>("list-load.ts", server.port, lists);
-        // Every endpoint and policy, and three keys for each namespace's profile.
-        if (load.values < size.pods + size.policies) throw new Error(`Only ${load.values} values came out`);
-        progress(`lists ${lists}: in sync after ${(load.wallMs / 1000).toFixed(1)} s`);
-        const base = { bench: "datastore", case: { ...size, lists } };
-        for (const row of rows(base, floor, load, await server.sentBytes())) print(row);
+      const floors: Floor[] = [];
+      const loads = new Map(LISTS.map((lists) => [lists, [] as MeasuredLoad[]]));
+      for (let turn = 1; turn <= TURNS; turn++) {
+        const floor = run<Floor>("parse-floor.ts", server.port, size.pods, size.policies);
+        floors.push(floor);
+        progress(`${turn}: JSON.parse of ${(floor.bytes / 1e6).toFixed(0)} MB takes ${seconds(floor.cpuMs)} of CPU`);
+        for (const [lists, measured] of loads) {
+          await server.sentBytes();
+          const load = run<Load>("list-load.ts", server.port, lists);
+          // Every endpoint and policy, and three keys for each namespace's profile.
+          if (load.values < size.pods + size.policies) throw new Error(`Only ${load.values} values came out`);
+          measured.push({ ...load, bytes: await server.sentBytes() });
+          progress(`${turn}: ${lists} in sync after ${seconds(load.wallMs)}, ${seconds(load.cpuMs)} of CPU`);
+        }
       }
+      for (const [lists, measured] of loads)
+        for (const row of rows({ bench: "datastore", case: { ...size, lists } }, floors, measured)) print(row);
     } finally {
       server.stop();
     }
