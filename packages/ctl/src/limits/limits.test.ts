@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test, type TestContext } from "node:test";
 import { connectionLimit, type LimitForecast } from "@bulrush/typha";
 import { seededRandom } from "@bulrush/base";
 import { runCli } from "../testing/run-cli.ts";
@@ -75,3 +77,34 @@ for (const [argv, message] of bad) {
     assert.match(err, message);
   });
 }
+
+/** An admin API that says this of its balance. */
+async function serveStatus(t: TestContext, balance: object | null): Promise<string> {
+  const server = createServer((_, response) => {
+    response.end(JSON.stringify({ connections: { streaming: 600 }, balance }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const SETTINGS = { lower: 400, upper: 10_000, syncerTypes: 4, basis: "formula", levelling: true };
+
+test("limits takes what is not said from a Typha that runs", async (t) => {
+  const peers = [{ address: "a:1", streams: 400, limit: 804, takesClients: true }];
+  const url = await serveStatus(t, { typhas: 7, nodes: 1000, problem: null, settings: SETTINGS, peers });
+  const asIs = await limits("--admin", url);
+  assert.deepEqual([asIs.limit, asIs.reason, asIs.connections], [804, "fraction+20%", 1000]);
+  const whatIf = await limits("--admin", url, "--typhas", 3, "--lower", 5000);
+  // 4 * (1 + floor(1.2 * 1000 / 2)) is 2,404.
+  assert.deepEqual([whatIf.limit, whatIf.reason], [5000, "configured lower limit"]);
+});
+
+test("limits says why a Typha that runs has no numbers", async (t) => {
+  const none = await runCli(["limits", "--admin", await serveStatus(t, null)]);
+  assert.equal(none.code, 1);
+  assert.match(none.err, /works no limit out: its TYPHA_CONNECTIONREBALANCINGMODE is not kubernetes/);
+  const blind = { typhas: null, nodes: 3, problem: "403: endpointslices is forbidden", settings: SETTINGS, peers: [] };
+  const forbidden = await runCli(["limits", "--admin", await serveStatus(t, blind)]);
+  assert.match(forbidden.err, /cannot count: 403: endpointslices is forbidden/);
+});

@@ -1,9 +1,11 @@
 import { type ForecastInputs, forecastLimit, type LimitBasis, type LimitForecast } from "@bulrush/typha";
+import { ADMIN_OPTIONS, adminClients } from "../fleet/admin-client.ts";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
 import { usageError } from "../errors.ts";
 import { outputFormat, outputOption, printValue } from "../output/format.ts";
+import { type LiveInputs, readLive } from "./read-live.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
 
@@ -11,10 +13,14 @@ const FORMATS = ["text", "json", "yaml"] as const;
 export const limits: Command = {
   name: "limits",
   summary: "Work out Typha's connection limit for a cluster that is not there yet",
-  usage: ["limits --nodes N --typhas T [--syncer-types S] [--lower L] [--upper U] [--connections C]"],
+  usage: [
+    "limits --nodes N --typhas T [--syncer-types S] [--lower L] [--upper U] [--connections C]",
+    "limits --admin URL... [what is to be another than it is: --nodes N and so on]",
+  ],
   description: [
     "Says how many connections one Typha may have before it hands some over to the others, and why, with the code that Typha itself runs. Warns where the limit can never balance a fleet, and where streams in good health would be ended.",
     "The limit is streams * (1 + floor(1.2 * nodes / (typhas - 1))), between the lower and the upper limit: a Typha's share of the nodes when one is away, and a fifth more. With TYPHA_CONNECTIONLEVELLING (on unless turned off) Typhas even out below the limit too, within 10 %.",
+    "With --admin the numbers and settings are those of the Typhas that run, except for what is said on the command line: the limit of the cluster as it is, or as it would be.",
   ],
   options: [
     { name: "nodes", value: "N", doc: "Nodes of the cluster." },
@@ -32,10 +38,15 @@ export const limits: Command = {
       value: "BASIS",
       doc: "TYPHA_CONNECTIONLIMITBASIS: formula or observed, which counts with --connections. Default: formula.",
     },
+    ...ADMIN_OPTIONS,
     outputOption(FORMATS, "text"),
   ],
   examples: [
     { what: "a thousand nodes on seven Typhas", line: "bulrushctl limits --nodes 1000 --typhas 7" },
+    {
+      what: "what would two more Typhas do to this cluster?",
+      line: "bulrushctl limits --admin http://localhost:9097 --typhas 9",
+    },
     {
       what: "no BGP, so that a node has two streams and not four",
       line: "bulrushctl limits --nodes 1000 --typhas 7 --connections 2000 --basis observed",
@@ -47,7 +58,8 @@ export const limits: Command = {
 async function runLimits(args: Arguments, io: CommandIo): Promise<number> {
   const format = outputFormat(args, FORMATS, "text");
   if (args.positionals.length > 0) throw usageError(`limits takes no arguments: ${args.positionals.join(" ")}`);
-  const inputs = readInputs(args);
+  const live = args.has("admin") ? await readLive(await adminClients(args, io)) : undefined;
+  const inputs = readInputs(args, live);
   const forecast = forecastLimit(inputs);
   if (format !== "text") {
     await printValue(io.out, format, { ...forecast, mean: forecast.mean ?? null, ratio: forecast.ratio ?? null });
@@ -58,21 +70,22 @@ async function runLimits(args: Arguments, io: CommandIo): Promise<number> {
   return 0;
 }
 
-function readInputs(args: Arguments): ForecastInputs {
-  const connections = args.get("connections") === undefined ? undefined : countOf(args, "connections", 0);
+function readInputs(args: Arguments, live: LiveInputs | undefined): ForecastInputs {
+  const isGiven = live?.connections !== undefined || args.get("connections") !== undefined;
+  const connections = isGiven ? countOf(args, "connections", 0, live?.connections) : undefined;
   return {
-    typhas: countOf(args, "typhas", 0),
-    nodes: countOf(args, "nodes", 0),
-    basis: basisOf(args, connections),
-    lower: countOf(args, "lower", 1, 400),
-    upper: countOf(args, "upper", 1, 10_000),
+    typhas: countOf(args, "typhas", 0, live?.typhas),
+    nodes: countOf(args, "nodes", 0, live?.nodes),
+    basis: basisOf(args, connections, live),
+    lower: countOf(args, "lower", 1, live?.lower ?? 400),
+    upper: countOf(args, "upper", 1, live?.upper ?? 10_000),
     ...(connections !== undefined && { connections }),
   };
 }
 
-function basisOf(args: Arguments, connections: number | undefined): LimitBasis {
-  const text = args.get("basis") ?? "formula";
-  const syncerTypes = countOf(args, "syncer-types", 1, 4);
+function basisOf(args: Arguments, connections: number | undefined, live: LiveInputs | undefined): LimitBasis {
+  const text = args.get("basis") ?? live?.basis ?? "formula";
+  const syncerTypes = countOf(args, "syncer-types", 1, live?.syncerTypes ?? 4);
   if (text === "formula") return { type: "formula", syncerTypes };
   if (text !== "observed") throw usageError(`--basis ${text} is neither formula nor observed`);
   if (connections === undefined) throw usageError("--basis observed needs --connections");

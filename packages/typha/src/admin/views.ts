@@ -81,6 +81,14 @@ export interface BalanceView {
   readonly typhas: number | null;
   readonly nodes: number | null;
   readonly problem: string | null;
+  /** What the limit is worked out with, beside the counts. */
+  readonly settings: {
+    readonly lower: number;
+    readonly upper: number;
+    readonly syncerTypes: number;
+    readonly basis: "formula" | "observed";
+    readonly levelling: boolean;
+  };
   /** The other servers, and what they last said: null for one that does not answer. */
   readonly peers: readonly {
     readonly address: string;

@@ -144,11 +144,13 @@ export class Balancer {
   /** What the limit is worked out from at the moment, and what comes out. */
   view(): BalanceView {
     const { clock } = this.#options;
+    const { lower, upper, syncerTypes, basis, levelling } = this.#options.settings;
     return {
       ...this.#limit,
       typhas: this.#typhas ?? null,
       nodes: this.#nodes ?? null,
       problem: this.#problem ?? null,
+      settings: { lower, upper, syncerTypes, basis, levelling },
       peers: this.#peers.list(clock.monotonicMs()).map(({ address, load }) => ({
         address,
         streams: load?.streams ?? null,
