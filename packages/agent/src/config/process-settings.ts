@@ -76,12 +76,17 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
   TyphaAddr: {
     type: authority({ ipv6: true }),
     default: "",
-    doc: "Address of a Typha. With neither this nor `TyphaK8sServiceName` the agent reads the datastore itself.",
+    doc: "Address of a Typha, or a name that stands for several. With neither this nor `TyphaK8sServiceName` the agent reads the datastore itself.",
     local: true,
     dieOnFail: true,
   },
   TyphaK8sNamespace: { type: text(), default: "kube-system", doc: "Namespace of Typha's Service.", local: true },
-  TyphaK8sServiceName: { type: text(), default: "", doc: "Typha's Service; its endpoints are looked up.", local: true },
+  TyphaK8sServiceName: {
+    type: text(),
+    default: "",
+    doc: "Typha's Service; its ready endpoints are watched.",
+    local: true,
+  },
   TyphaReadTimeout: { type: seconds(), default: 30, doc: "Longest silence of a Typha, in seconds.", local: true },
   TyphaWriteTimeout: {
     type: seconds(),
