@@ -2,9 +2,10 @@ import { parseArgs } from "node:util";
 import { calcBench } from "./calc.ts";
 import { datastoreBench } from "./datastore.ts";
 import { fanoutBench } from "./fanout.ts";
+import { dataplaneBench, routesBench } from "./in-namespace.ts";
 import type { Bench } from "./row.ts";
 
-const BENCHES: readonly Bench[] = [fanoutBench, calcBench, datastoreBench];
+const BENCHES: readonly Bench[] = [fanoutBench, calcBench, datastoreBench, dataplaneBench, routesBench];
 
 const HELP = `Usage: npm run bench -- NAME [--quick]
 
@@ -12,7 +13,7 @@ Prints JSON lines: {"bench","case","metric","value","unit","floor"?,"reference"?
 the reference system needs for the same work, scaled to this machine by a calibration in the same run; a floor is measured
 in the same run. ratio = value / reference (or / floor); limit bounds it.
 
-${BENCHES.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join("\n")}
+${BENCHES.map(({ name, summary }) => `  ${name.padEnd(11)}${summary}`).join("\n")}
 `;
 
 const { values, positionals } = parseArgs({

@@ -11,6 +11,7 @@ export {
 export { FakeNft, type FakeNftOptions } from "./fake/fake-nft.ts";
 export { formatRule } from "./format/format-rule.ts";
 export { formatRuleset } from "./format/format-ruleset.ts";
+export { encodeTransaction } from "./kernel/encode-transaction.ts";
 export { type NftConnectionOptions, openNftConnection } from "./kernel/open-nft-connection.ts";
 export {
   describeOperation,

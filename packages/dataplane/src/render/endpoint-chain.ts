@@ -51,6 +51,36 @@ function enforcedPolicies(tier: TierInfo, direction: Direction): PolicyID[] {
   return policies.filter((id) => !isStaged(id));
 }
 
+/** Rules that are the same in every endpoint chain of a layer: made once, so that comparing them costs nothing. */
+interface CommonRules {
+  readonly established: RuleState;
+  readonly invalid: RuleState;
+  readonly clearVerdict: RuleState;
+  readonly untrackAccepted: RuleState;
+  readonly returnAccepted: RuleState;
+  readonly noProfile: RuleState;
+}
+
+const commonRules = new WeakMap<DataplaneConfig, Map<Layer, CommonRules>>();
+
+function common(layer: Layer, config: DataplaneConfig): CommonRules {
+  const byLayer = commonRules.get(config) ?? new Map<Layer, CommonRules>();
+  commonRules.set(config, byLayer);
+  const known = byLayer.get(layer);
+  if (known !== undefined) return known;
+  const { accept, pass } = config.marks;
+  const made: CommonRules = {
+    established: rule(established(), ...allow(layer, config)),
+    invalid: rule(invalid(), ...deny(layer, config)),
+    clearVerdict: rule(clearMark(accept + pass)),
+    untrackAccepted: rule(marked(accept), { kind: "notrack" }),
+    returnAccepted: rule(marked(accept), verdict(RETURN)),
+    noProfile: commented("Drop if no profiles matched", ...deny(layer, config)),
+  };
+  byLayer.set(layer, made);
+  return made;
+}
+
 /** The chain that decides over the packets of one endpoint in one direction. It returns with the accept bit set, or denies. */
 export function renderEndpointChain(input: EndpointChainInput, config: DataplaneConfig): ChainState {
   if (!input.adminUp)
@@ -61,7 +91,7 @@ export function renderEndpointChain(input: EndpointChainInput, config: Dataplane
     ...conntrackRules(input, config),
     ...connectionLimitRules(limits, input.layer, config),
     ...(input.failsafeChain === undefined ? [] : [rule(jump(layered(input.layer, input.failsafeChain)))]),
-    rule(clearMark(config.marks.accept + config.marks.pass)),
+    common(input.layer, config).clearVerdict,
     ...tunnelRules(input, config),
     ...tierRules(input, config),
     ...endRules(input, config),
@@ -71,9 +101,8 @@ export function renderEndpointChain(input: EndpointChainInput, config: Dataplane
 /** Packets of a flow that was allowed once, and packets that belong to none. Raw runs ahead of conntrack. */
 function conntrackRules({ kind, layer }: EndpointChainInput, config: DataplaneConfig): RuleState[] {
   if (kind === "untracked") return [];
-  const rules = [rule(established(), ...allow(layer, config))];
-  if (!config.disableConntrackInvalidCheck) rules.push(rule(invalid(), ...deny(layer, config)));
-  return rules;
+  const shared = common(layer, config);
+  return config.disableConntrackInvalidCheck ? [shared.established] : [shared.established, shared.invalid];
 }
 
 /** A workload must not put packets into the cluster's tunnels. */
@@ -101,7 +130,8 @@ function tunnelRules({ kind, direction, layer }: EndpointChainInput, config: Dat
 }
 
 function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config: DataplaneConfig): RuleState[] {
-  const { accept, pass } = config.marks;
+  const { pass } = config.marks;
+  const { returnAccepted, untrackAccepted } = common(layer, config);
   const rules: RuleState[] = [];
   for (const tier of tiers) {
     const policies = enforcedPolicies(tier, direction);
@@ -109,8 +139,8 @@ function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config
     rules.push(commented(commentText(`Start of tier ${tier.name}`), clearMark(pass)));
     for (const id of policies) {
       rules.push(rule(unmarked(pass), jump(layered(layer, policyChain(direction, id)))));
-      if (kind === "untracked") rules.push(rule(marked(accept), { kind: "notrack" }));
-      rules.push(rule(marked(accept), verdict(RETURN)));
+      if (kind === "untracked") rules.push(untrackAccepted);
+      rules.push(returnAccepted);
     }
     // Untracked and pre-DNAT policy only adds to what normal policy says: nothing ends there.
     const ends = kind === "workload" || kind === "host" || kind === "forward";
@@ -138,9 +168,9 @@ function endRules(input: EndpointChainInput, config: DataplaneConfig): RuleState
       return [
         ...input.profiles.flatMap((profile) => [
           rule(jump(layered(layer, profileChain(direction, profile)))),
-          rule(marked(accept), verdict(RETURN)),
+          common(layer, config).returnAccepted,
         ]),
-        commented("Drop if no profiles matched", ...deny(layer, config)),
+        common(layer, config).noProfile,
       ];
   }
 }

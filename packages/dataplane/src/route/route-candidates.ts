@@ -29,13 +29,13 @@ export interface Winner {
 /**
  * All routes that anybody wants, by class and interface.
  *
- * Invariant: `#byKey` and `#bySource` hold the same candidates, `#keysTo` the keys of `#byKey` by network; no empty map.
+ * Invariant: `#byKey` and `#bySource` hold the same candidates, and nothing empty; `#metrics` has the metric of each.
  */
 export class RouteCandidates {
   readonly #bySource = new Map<string, Map<RouteKey, Candidate>>();
-  readonly #byKey = new Map<RouteKey, Map<string, Candidate>>();
-
-  readonly #keysTo = new Map<string, Set<RouteKey>>();
+  /** Hardly ever more than one for a key. */
+  readonly #byKey = new Map<RouteKey, Candidate[]>();
+  readonly #metrics = new Set<number>();
 
   /** Replaces what a class wants on an interface. Gives the keys whose answer may have changed. */
   replace(routeClass: RouteClass, interfaceName: string, targets: readonly RouteTarget[]): Set<RouteKey> {
@@ -53,13 +53,18 @@ export class RouteCandidates {
   put(routeClass: RouteClass, interfaceName: string, target: RouteTarget): RouteKey {
     const source = sourceOf(routeClass, interfaceName);
     const key = routeKey(target.destination, target.metric);
+    this.#metrics.add(target.metric);
     const candidate: Candidate = { routeClass, interfaceName, target };
-    const wanted = this.#bySource.get(source) ?? new Map<RouteKey, Candidate>();
-    this.#bySource.set(source, wanted.set(key, candidate));
-    const others = this.#byKey.get(key) ?? new Map<string, Candidate>();
-    this.#byKey.set(key, others.set(source, candidate));
-    const siblings = this.#keysTo.get(target.destination) ?? new Set();
-    this.#keysTo.set(target.destination, siblings.add(key));
+    let wanted = this.#bySource.get(source);
+    if (wanted === undefined) this.#bySource.set(source, (wanted = new Map()));
+    wanted.set(key, candidate);
+    const others = this.#byKey.get(key);
+    if (others === undefined) this.#byKey.set(key, [candidate]);
+    else {
+      const at = others.findIndex((other) => isOf(other, routeClass, interfaceName));
+      if (at < 0) others.push(candidate);
+      else others[at] = candidate;
+    }
     return key;
   }
 
@@ -67,11 +72,11 @@ export class RouteCandidates {
   drop(routeClass: RouteClass, interfaceName: string, key: RouteKey): void {
     const source = sourceOf(routeClass, interfaceName);
     const wanted = this.#bySource.get(source);
-    wanted?.delete(key);
-    if (wanted?.size === 0) this.#bySource.delete(source);
-    const others = this.#byKey.get(key);
-    others?.delete(source);
-    if (others?.size === 0) this.#forget(key);
+    if (wanted?.delete(key) !== true) return;
+    if (wanted.size === 0) this.#bySource.delete(source);
+    const left = this.#byKey.get(key)?.filter((other) => !isOf(other, routeClass, interfaceName)) ?? [];
+    if (left.length === 0) this.#byKey.delete(key);
+    else this.#byKey.set(key, left);
   }
 
   /** Keys that somebody wants on this interface. */
@@ -80,21 +85,19 @@ export class RouteCandidates {
       yield* this.#bySource.get(sourceOf(routeClass, interfaceName))?.keys() ?? [];
   }
 
-  /** Keys of one network that somebody wants: one for each metric. */
-  keysTo(destination: string): Iterable<RouteKey> {
-    return this.#keysTo.get(destination) ?? [];
-  }
-
   /**
    * The device of the local workload that has this network. `waiting`: one claims it, but its interface is not up.
    * `undefined`: none claims it.
    */
   localDevice(destination: string, interfaces: Interfaces): number | "waiting" | undefined {
     let waiting = false;
-    for (const key of this.keysTo(destination)) {
+    for (const metric of this.#metrics) {
+      const key = routeKey(destination, metric);
+      const candidates = this.#byKey.get(key);
+      if (candidates === undefined) continue;
       const winner = this.winner(key, interfaces);
       if (winner?.candidate.routeClass === "local-workload") return winner.device;
-      for (const { routeClass } of this.#byKey.get(key)?.values() ?? []) waiting ||= routeClass === "local-workload";
+      waiting ||= candidates.some(({ routeClass }) => routeClass === "local-workload");
     }
     return waiting ? "waiting" : undefined;
   }
@@ -102,7 +105,7 @@ export class RouteCandidates {
   /** Who gets the route: the best class on an interface that is up, and of one class the newest interface. */
   winner(key: RouteKey, interfaces: Interfaces): Winner | undefined {
     let best: Winner | undefined;
-    for (const candidate of this.#byKey.get(key)?.values() ?? []) {
+    for (const candidate of this.#byKey.get(key) ?? []) {
       const device = deviceOf(candidate.interfaceName, interfaces);
       if (device === undefined) continue;
       const contender: Winner = { candidate, device };
@@ -110,14 +113,10 @@ export class RouteCandidates {
     }
     return best;
   }
+}
 
-  #forget(key: RouteKey): void {
-    this.#byKey.delete(key);
-    const destination = destinationOf(key);
-    const siblings = this.#keysTo.get(destination);
-    siblings?.delete(key);
-    if (siblings?.size === 0) this.#keysTo.delete(destination);
-  }
+function isOf(candidate: Candidate, routeClass: RouteClass, interfaceName: string): boolean {
+  return candidate.interfaceName === interfaceName && candidate.routeClass === routeClass;
 }
 
 function sourceOf(routeClass: RouteClass, interfaceName: string): string {

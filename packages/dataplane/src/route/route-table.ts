@@ -1,4 +1,4 @@
-import { hasErrno, isNotFound, type NetlinkError, type Route, type RouteOperation } from "@bulrush/netlink";
+import { hasErrno, isNotFound, type NetlinkError, type Route } from "@bulrush/netlink";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
@@ -10,7 +10,7 @@ import { isOwnRoute, isWorkloadInterface, type RouteOwnership } from "./route-ow
 /** Unknown routes of an interface that we have just met stay this long: its endpoint may not be known yet. */
 const GRACE_MS = 10_000;
 
-/** The index of "lo" in every namespace (LOOPBACK_IFINDEX). */
+/** The index of "lo" in every namespace (LOOPBACK_IFINDEX). The kernel hangs IPv6 routes without a device on it. */
 const LOOPBACK = 1;
 
 /** The kernel's metric for IPv6 routes that name none (IP6_RT_PRIO_USER). */
@@ -54,6 +54,8 @@ export class RouteTable {
   readonly #candidates = new RouteCandidates();
   readonly #kernel = new Map<RouteKey, Route>();
   readonly #dirty = new Set<RouteKey>();
+  /** Of every key in sight: few. */
+  readonly #metrics = new Set<number>();
   readonly #rescan = new Set<string>();
   /** When an interface was first seen, by index; long ago for those whose grace is over. */
   readonly #firstSeenMs = new Map<number, number>();
@@ -74,11 +76,13 @@ export class RouteTable {
   /** Replaces what a class wants on an interface; written at the next {@link apply}. */
   setRoutes(routeClass: RouteClass, interfaceName: string, targets: readonly RouteTarget[]): void {
     for (const key of this.#candidates.replace(routeClass, interfaceName, targets)) this.#dirty.add(key);
+    for (const { metric } of targets) this.#metrics.add(metric);
   }
 
   /** One route more that a class wants on an interface, or another in its place. */
   putRoute(routeClass: RouteClass, interfaceName: string, target: RouteTarget): void {
     this.#dirty.add(this.#candidates.put(routeClass, interfaceName, target));
+    this.#metrics.add(target.metric);
   }
 
   /** One route less, by its network and metric. */
@@ -106,42 +110,38 @@ export class RouteTable {
   release(access: RouteAccess, nowMs: number): ReleaseResult {
     this.#noteInterfaces(nowMs);
     const drift = this.#refresh(access);
-    const keysTo = new Map<string, Set<RouteKey>>();
+    const freed: string[] = [];
+    const deletes = new Writes();
     for (const key of this.#dirty) {
       const destination = destinationOf(key);
       if (singleAddress(destination) === undefined) continue;
-      const keys = keysTo.get(destination) ?? new Set(this.#candidates.keysTo(destination));
-      keysTo.set(destination, keys.add(key));
-    }
-    const freed: string[] = [];
-    const keyOf = new Map<RouteOperation, RouteKey>();
-    for (const [destination, keys] of keysTo) {
-      const others = this.#takeFromOwner(destination, keys, nowMs);
+      const others = this.#takeFromOwner(destination, nowMs);
       if (others === undefined) continue;
       freed.push(singleAddress(destination) ?? destination);
-      for (const key of others) {
-        const route = this.#kernel.get(key);
-        if (route !== undefined) remember(keyOf, key, { kind: "delete-route", route });
+      for (const other of others) {
+        const route = this.#kernel.get(other);
+        if (route !== undefined) deletes.add(other, { kind: "delete-route", route });
       }
     }
-    const operations = [...keyOf.keys()];
-    const failures = operations.length === 0 ? [] : this.#write(access, operations, keyOf);
-    return { freed, writes: operations.length, drift, failures };
+    const failures = this.#write(access, deletes);
+    return { freed, writes: deletes.operations.length, drift, failures };
   }
 
   /**
    * Settles who has the address. Gives the keys whose kernel routes lead to whoever had it before, or `undefined` when
    * nobody had.
    */
-  #takeFromOwner(destination: string, keys: Iterable<RouteKey>, nowMs: number): RouteKey[] | undefined {
+  #takeFromOwner(destination: string, nowMs: number): RouteKey[] | undefined {
     const change = this.#owners.change(destination, this.#candidates, this.#interfaces);
     if (change.kind === "same") return undefined;
     const { device } = change;
-    const others = [...keys].filter((key) => {
+    const others: RouteKey[] = [];
+    for (const metric of this.#metrics) {
+      const key = routeKey(destination, metric);
       const route = this.#kernel.get(key);
-      if (route === undefined || route.device === device) return false;
-      return change.kind === "claimed" || route.device === change.from;
-    });
+      if (route === undefined || route.device === device) continue;
+      if (change.kind === "claimed" || route.device === change.from) others.push(key);
+    }
     // The interface of an address that we know from its route alone may get its endpoint yet.
     const graced = device === undefined && others.some((key) => this.#inGrace(this.#kernel.get(key), nowMs));
     if (graced) return undefined;
@@ -156,59 +156,64 @@ export class RouteTable {
   apply(access: RouteAccess, nowMs: number, isHeld: (address: string) => boolean): RouteResult {
     const kept = new Set<RouteKey>();
     const graced = new Set<RouteKey>();
-    const deletes: RouteOperation[] = [];
-    const writes: RouteOperation[] = [];
-    const keyOf = new Map<RouteOperation, RouteKey>();
+    const deletes = new Writes();
+    const writes = new Writes();
     for (const key of this.#dirty) {
       const winner = this.#candidates.winner(key, this.#interfaces);
       const wanted = winner === undefined ? undefined : toRoute(winner);
       const present = this.#kernel.get(key);
       if (wanted === undefined && present !== undefined) {
         if (this.#inGrace(present, nowMs)) graced.add(key);
-        else deletes.push(remember(keyOf, key, { kind: "delete-route", route: present }));
+        else deletes.add(key, { kind: "delete-route", route: present });
       } else if (winner !== undefined && this.#mustWait(winner, isHeld)) kept.add(key);
       else if (wanted !== undefined && (present === undefined || !sameRoute(wanted, present))) {
         // An IPv6 route to another device is one more route, not a replacement.
         if (this.#family === 6 && present !== undefined && present.device !== wanted.device)
-          deletes.push(remember(keyOf, key, { kind: "delete-route", route: present }));
-        writes.push(remember(keyOf, key, { kind: "replace-route", route: wanted }));
+          deletes.add(key, { kind: "delete-route", route: present });
+        writes.add(key, { kind: "replace-route", route: wanted });
       }
     }
-    const operations = [...deletes, ...writes];
     this.#dirty.clear();
     for (const key of [...graced, ...kept]) this.#dirty.add(key);
-    const failures = operations.length === 0 ? [] : this.#write(access, operations, keyOf);
-    return { writes: operations.length, failures, againAtMs: this.#graceEndMs(graced) };
+    deletes.append(writes);
+    const failures = this.#write(access, deletes);
+    return { writes: deletes.operations.length, failures, againAtMs: this.#graceEndMs(graced) };
   }
 
-  #write(access: RouteAccess, operations: readonly RouteOperation[], keyOf: Map<RouteOperation, RouteKey>): string[] {
-    const failed = new Map<RouteOperation, NetlinkError>();
+  #write(access: RouteAccess, { keys, operations }: Writes): string[] {
+    if (operations.length === 0) return [];
+    const failed = new Map<number, NetlinkError>();
     try {
-      for (const { error, operation } of access.apply(operations)) failed.set(operation, error);
+      for (const { error, index } of access.apply(operations)) failed.set(index, error);
     } catch (error) {
-      for (const key of keyOf.values()) this.#dirty.add(key);
+      for (const key of keys) this.#dirty.add(key);
       this.#resyncNeeded = true;
       throw error;
     }
     const failures: string[] = [];
-    for (const operation of operations) {
-      const key = keyOf.get(operation);
-      if (key === undefined || (operation.kind !== "delete-route" && operation.kind !== "replace-route")) continue;
-      const error = failed.get(operation);
-      const done = error === undefined || (operation.kind === "delete-route" && isNotFound(error));
-      if (error !== undefined && hasErrno(error, ...INTERFACE_WENT)) {
-        // The monitor will tell; until then there is nothing to be done about it.
-        const name = this.#interfaces.byIndex(operation.route.device ?? 0)?.name;
-        if (name !== undefined) this.#rescan.add(name);
+    for (const [index, operation] of operations.entries()) {
+      const key = keys[index] ?? "";
+      const error = failed.get(index);
+      if (error === undefined || (operation.kind === "delete-route" && isNotFound(error))) this.#book(key, operation);
+      else {
         this.#dirty.add(key);
-      } else if (!done) {
-        failures.push(`${operation.kind} ${operation.route.destination}: ${error.message}`);
-        this.#dirty.add(key);
-        this.#resyncNeeded = true;
-      } else if (operation.kind === "delete-route") this.#kernel.delete(key);
-      else this.#kernel.set(key, operation.route);
+        if (hasErrno(error, ...INTERFACE_WENT)) {
+          // The monitor will tell; until then there is nothing to be done about it.
+          const name = this.#interfaces.byIndex(operation.route.device ?? 0)?.name;
+          if (name !== undefined) this.#rescan.add(name);
+        } else {
+          failures.push(`${operation.kind} ${operation.route.destination}: ${error.message}`);
+          this.#resyncNeeded = true;
+        }
+      }
     }
     return failures;
+  }
+
+  /** The kernel has done it. */
+  #book(key: RouteKey, { kind, route }: RouteWrite): void {
+    if (kind === "delete-route") this.#kernel.delete(key);
+    else this.#kernel.set(key, route);
   }
 
   /** Lists what has to be listed, and marks what came out other than expected. */
@@ -249,6 +254,7 @@ export class RouteTable {
     for (const route of routes)
       if (isOwnRoute(route, this.#interfaces, this.#ownership))
         own.set(routeKey(route.destination, this.#metric(route)), route);
+    for (const route of own.values()) this.#metrics.add(this.#metric(route));
     return own;
   }
 
@@ -326,29 +332,39 @@ export class RouteTable {
   }
 }
 
-function remember(keys: Map<RouteOperation, RouteKey>, key: RouteKey, operation: RouteOperation): RouteOperation {
-  keys.set(operation, key);
-  return operation;
+interface RouteWrite {
+  readonly kind: "replace-route" | "delete-route";
+  readonly route: Route;
+}
+
+/** Operations, each with the key that it is about. */
+class Writes {
+  readonly keys: RouteKey[] = [];
+  readonly operations: RouteWrite[] = [];
+
+  add(key: RouteKey, operation: RouteWrite): void {
+    this.keys.push(key);
+    this.operations.push(operation);
+  }
+
+  append({ keys, operations }: Writes): void {
+    for (const key of keys) this.keys.push(key);
+    for (const operation of operations) this.operations.push(operation);
+  }
 }
 
 function toRoute({ candidate: { target }, device }: Winner): Route {
-  return {
-    destination: target.destination,
-    type: target.type,
-    ...(device === 0 ? withoutDevice(target) : { device }),
-    // IPv6 has no scopes: naming one would make every listing look different.
-    ...(target.destination.includes(":") ? {} : { scope: target.scope }),
-    protocol: target.protocol,
-    metric: target.metric,
-    ...(target.source === undefined ? {} : { source: target.source }),
-    ...(target.via === undefined ? {} : { via: target.via }),
-    ...(target.onlink === true ? { onlink: true } : {}),
-  };
-}
-
-/** The kernel hangs IPv6 routes without a device on the loopback device. */
-function withoutDevice({ destination }: RouteTarget): { device?: number } {
-  return destination.includes(":") ? { device: LOOPBACK } : {};
+  const { destination, metric, onlink, protocol, scope, source, type, via } = target;
+  const isIpv6 = destination.includes(":");
+  const route: { -readonly [K in keyof Route]: Route[K] } = { destination, type, protocol, metric };
+  if (device !== 0) route.device = device;
+  else if (isIpv6) route.device = LOOPBACK;
+  // IPv6 has no scopes: naming one would make every listing look different.
+  if (!isIpv6) route.scope = scope;
+  if (source !== undefined) route.source = source;
+  if (via !== undefined) route.via = via;
+  if (onlink === true) route.onlink = true;
+  return route;
 }
 
 /** Compares what we set; flags and other things that only the kernel reports do not count. */
