@@ -22,6 +22,8 @@ export function hostEndpointProcessor(): UpdateProcessor {
       return [errorAt("spec.interfaceName", `Expected a name, found ${JSON.stringify(interfaceName)}`)];
     const issues: ItemIssue[] = [];
     const addresses = addressesOf(spec["expectedIPs"], issues);
+    if (interfaceName === "" && addresses.length === 0)
+      return [...issues, errorAt("spec.interfaceName", "Needs an interface or expectedIPs")];
     const dscp = value.metadata.annotations?.[DSCP_ANNOTATION];
     const dscpValue = dscp === undefined ? undefined : parseDscp(dscp);
     if (dscp !== undefined && dscpValue === undefined)

@@ -1,7 +1,8 @@
 import { canonicalCidr } from "@bulrush/ip";
 import { type IPPool, isObject } from "@bulrush/model";
+import { boolean, type Check, issuesOf, list, object, oneOf, text } from "@bulrush/model/check";
 import { conflictCache } from "./conflict-cache.ts";
-import { errorAt } from "./issue.ts";
+import { errorAt, specErrors } from "./issue.ts";
 import type { UpdateProcessor } from "./processor.ts";
 
 const MODES: ReadonlyMap<string, IPPool["ipip_mode"]> = new Map([
@@ -15,6 +16,16 @@ function modeOf(value: unknown): IPPool["ipip_mode"] | undefined {
   return typeof value === "string" ? MODES.get(value.toLowerCase()) : undefined;
 }
 
+const FIELDS: Readonly<Record<string, Check>> = {
+  disabled: boolean,
+  natOutgoing: boolean,
+  disableBGPExport: boolean,
+  assignmentMode: oneOf("Automatic", "Manual", ""),
+  allowedUses: list(text()),
+};
+const OTHER_FIELDS = Object.keys(FIELDS);
+const otherFields = object(FIELDS);
+
 /** IP pools. Two with one CIDR: the lower name counts. */
 export function ipPoolProcessor(): UpdateProcessor {
   return conflictCache(({ value }) => {
@@ -25,8 +36,10 @@ export function ipPoolProcessor(): UpdateProcessor {
     if (ipipMode === undefined) return [errorAt("spec.ipipMode", "Expected Always, CrossSubnet or Never")];
     const vxlanMode = modeOf(spec["vxlanMode"]);
     if (vxlanMode === undefined) return [errorAt("spec.vxlanMode", "Expected Always, CrossSubnet or Never")];
+    const found = issuesOf(otherFields, Object.fromEntries(OTHER_FIELDS.map((name) => [name, spec[name]])));
+    if (found.length > 0) return specErrors(found);
     const isDisabled = spec["disabled"] === true;
-    const uses = Array.isArray(spec["allowedUses"]) ? spec["allowedUses"].filter((use) => typeof use === "string") : [];
+    const uses = (spec["allowedUses"] ?? []) as readonly string[];
     const pool: IPPool = {
       cidr,
       ipip: ipipMode === "" ? "" : "tunl0",

@@ -82,7 +82,13 @@ const KEPT: readonly (readonly [DatastoreKind, string, string, Parts, readonly S
     "s",
     "ns",
     { spec: { nets: ["10.0.0.0/8"] } },
-    [UNREADABLE, { spec: { nets: ["x"] } }, { spec: { nets: 7 } }],
+    [
+      UNREADABLE,
+      { spec: { nets: ["x"] } },
+      { spec: { nets: 7 } },
+      { spec: { net: ["10.0.0.0/8"] } },
+      { spec: "10.0.0.0/8" },
+    ],
   ],
   ["GlobalNetworkSet", "s", "", { spec: { nets: ["10.0.0.0/8"] } }, [UNREADABLE, { spec: { nets: [null] } }]],
   [
@@ -96,6 +102,10 @@ const KEPT: readonly (readonly [DatastoreKind, string, string, Parts, readonly S
       { spec: {} },
       { spec: { ...POOL, ipipMode: "constructor" } },
       { spec: { ...POOL, vxlanMode: 5 } },
+      { spec: { ...POOL, disabled: "yes" } },
+      { spec: { ...POOL, natOutgoing: 1 } },
+      { spec: { ...POOL, allowedUses: "Tunnel" } },
+      { spec: { ...POOL, assignmentMode: "Auto" } },
     ],
   ],
   [
@@ -106,6 +116,8 @@ const KEPT: readonly (readonly [DatastoreKind, string, string, Parts, readonly S
     [
       UNREADABLE,
       { spec: {} },
+      { spec: { node: "n", interface: "eth0" } },
+      { spec: { node: "n", expectedIPs: ["here"] } },
       { spec: { ...HOST, interfaceName: 5 } },
       { spec: { ...HOST, interfaceName: "x".repeat(16) } },
     ],

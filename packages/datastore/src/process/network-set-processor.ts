@@ -46,8 +46,12 @@ function setProcessor(belongingOf: (namespace: string) => Belonging): UpdateProc
   });
 }
 
-function netsOf(resource: Resource, issues: ItemIssue[]): string[] {
-  const nets = isObject(resource.spec) ? resource.spec["nets"] : undefined;
+function netsOf({ spec }: Resource, issues: ItemIssue[]): string[] {
+  if (spec !== undefined && spec !== null && !isObject(spec)) issues.push(errorAt("spec", "Expected an object"));
+  // What a field that we do not know would add is not known either.
+  for (const name of Object.keys(isObject(spec) ? spec : {}))
+    if (name !== "nets") issues.push(errorAt(`spec.${name}`, "Unknown field"));
+  const nets = isObject(spec) ? spec["nets"] : undefined;
   if (nets === undefined || nets === null) return [];
   if (!Array.isArray(nets)) {
     issues.push(errorAt("spec.nets", `Expected a list, found ${JSON.stringify(nets)}`));
