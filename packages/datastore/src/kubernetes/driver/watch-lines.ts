@@ -104,7 +104,8 @@ export class WatchLines {
 
   #take(piece: Buffer): void {
     this.#idle.touch();
-    const chunk = this.#filter.push(piece);
+    // A copy: what is of use would keep the whole piece, which is many times as long.
+    const chunk = Buffer.from(this.#filter.push(piece));
     const cut = chunk.lastIndexOf(NEWLINE) + 1;
     if (cut > 0) {
       const lines =
