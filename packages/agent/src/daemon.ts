@@ -15,6 +15,7 @@ import {
 } from "@bulrush/service";
 import { createAgent } from "./agent.ts";
 import { DEFAULT_CONFIG_FILE, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
+import { registerRuleMetrics } from "./report/rule-metrics.ts";
 import { chooseSource } from "./source/choose-source.ts";
 
 const PROGRAM = "bulrush-agent";
@@ -80,6 +81,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 
   const started = startMetrics(config, { clock, logger });
   shutdown.onStop("metrics server", () => started.close());
+  shutdown.onStop("rule counters", registerRuleMetrics(started.metrics, logger));
   const agent = createAgent({
     config,
     local,

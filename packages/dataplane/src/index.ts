@@ -1,5 +1,6 @@
 export type { DataplaneConfig, FailsafePort, LogRateLimit, MarkBits } from "./config/dataplane-config.ts";
 export { type ParsedConfig, parseDataplaneConfig, type SettingProblem } from "./config/parse-config.ts";
+export { busiest, readRuleCounters, type RuleCounter } from "./counters/rule-counters.ts";
 export { DATAPLANE_ERROR_CODES, DataplaneError, type DataplaneErrorCode } from "./errors.ts";
 export type { DataplaneEvents, DataplaneHandle, DataplaneWorkerOptions } from "./handle.ts";
 export type { Kernel, RouteAccess, Sysctls } from "./kernel/kernel.ts";

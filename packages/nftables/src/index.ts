@@ -22,7 +22,7 @@ export {
   type TableRef,
 } from "./operation.ts";
 export { planTable } from "./plan/plan-table.ts";
-export type { ChainReadback, MapReadback, RuleReadback, SetReadback, TableReadback } from "./readback.ts";
+export type { ChainReadback, CountedRule, MapReadback, RuleReadback, SetReadback, TableReadback } from "./readback.ts";
 export type {
   BaseChain,
   ChainState,

@@ -32,6 +32,15 @@ export interface RuleReadback {
   readonly counter?: { readonly packets: bigint; readonly bytes: bigint };
 }
 
+/** What counts, or leads on, in a rule: for those who ask how many packets it has seen. */
+export interface CountedRule {
+  readonly chain: string;
+  readonly comment?: string;
+  /** The chain that the rule jumps or goes to. */
+  readonly target?: string;
+  readonly counter?: { readonly packets: bigint; readonly bytes: bigint };
+}
+
 export interface SetReadback {
   readonly name: string;
   /** `undefined` when the set is of a type that we never make; it can only be deleted. */

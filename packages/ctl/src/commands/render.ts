@@ -48,7 +48,9 @@ async function runRender(args: Arguments, io: CommandIo): Promise<number> {
     if (isForDataplane(message)) messages.push(message);
   };
   graphInSync(updates, hostname, sink, graphConfigFor(updates, hostname, settings));
-  for (const table of renderRuleset(messages, settings)) await io.out.write(formatRuleset(table));
+  // Tells the host's own end of a tunnel from those of others.
+  const all = new Map([...settings, ["FelixHostname", hostname]]);
+  for (const table of renderRuleset(messages, all)) await io.out.write(formatRuleset(table));
   return 0;
 }
 

@@ -63,6 +63,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./migrate.ts")).migrate,
   },
   {
+    name: "counters",
+    summary: "Show how many packets each rule of this host has seen",
+    load: async () => (await import("./counters.ts")).counters,
+  },
+  {
     name: "limits",
     summary: "Work out Typha's connection limit for a cluster that is not there yet",
     load: async () => (await import("../limits/limits.ts")).limits,

@@ -8,7 +8,7 @@ import { setKeyShape } from "../element/set-elements.ts";
 import { NFT_ERROR_CODES, NftError, type NftFailure } from "../errors.ts";
 import { encodeTransaction } from "../kernel/encode-transaction.ts";
 import { describeOperation } from "../operation.ts";
-import type { ChainReadback, MapReadback, SetReadback, TableReadback } from "../readback.ts";
+import type { ChainReadback, CountedRule, MapReadback, SetReadback, TableReadback } from "../readback.ts";
 import type { TableFamily } from "../state.ts";
 import { Transaction } from "../transaction.ts";
 import { FakeOperations, FakeRefusal } from "./fake-operations.ts";
@@ -76,6 +76,24 @@ export class FakeNft implements NftConnection {
       sets: new Map(sets.filter((set) => set.kind === "set").map((set) => [set.shape.name, setReadback(set)])),
       maps: new Map(sets.filter((set) => set.kind === "map").map((map) => [map.shape.name, mapReadback(map)])),
     };
+  }
+
+  rules(family: TableFamily, name: string): CountedRule[] {
+    const table = this.#tables.get(tableKey({ family, name }));
+    return [...(table?.chains ?? [])].flatMap(([chain, { rules }]) =>
+      rules.map(({ rule }): CountedRule => {
+        const verdicts = rule.statements.flatMap((statement) =>
+          statement.kind === "verdict" ? [statement.verdict] : [],
+        );
+        const target = verdicts.flatMap((verdict) => ("chain" in verdict ? [verdict.chain] : []))[0];
+        return {
+          chain,
+          ...(rule.comment === undefined ? {} : { comment: rule.comment }),
+          ...(target === undefined ? {} : { target }),
+          ...(rule.statements.some(({ kind }) => kind === "counter") ? { counter: { packets: 0n, bytes: 0n } } : {}),
+        };
+      }),
+    );
   }
 
   close(): void {}

@@ -14,12 +14,12 @@ import {
 import type { NftConnection } from "../connection.ts";
 import { NFT_ERROR_CODES, NftError, type NftFailure } from "../errors.ts";
 import { describeOperation } from "../operation.ts";
-import type { TableReadback } from "../readback.ts";
+import type { CountedRule, TableReadback } from "../readback.ts";
 import type { TableFamily } from "../state.ts";
 import type { Transaction } from "../transaction.ts";
 import { NFT_MSG, NFTA_GEN_ID } from "../wire/message-type.ts";
 import { encodeTransaction } from "./encode-transaction.ts";
-import { readTableOnce } from "./read-table.ts";
+import { listCountedRules, readTableOnce } from "./read-table.ts";
 
 export interface NftConnectionOptions {
   /** Where. Default: the calling thread's namespace. */
@@ -96,6 +96,16 @@ export function openNftConnection(options: NftConnectionOptions = {}): NftConnec
     throw new NftError(`${op} failed: the ruleset kept changing`, { code: NFT_ERROR_CODES.unstable, op });
   }
 
+  function rules(family: TableFamily, name: string): CountedRule[] {
+    try {
+      return listCountedRules(socket, { family, name });
+    } catch (error) {
+      if (!(error instanceof NetlinkError)) throw error;
+      const op = `Read rules of ${family} ${name}`;
+      throw new NftError(`${op} failed: ${error.message}`, { code: NFT_ERROR_CODES.readFailed, op, cause: error });
+    }
+  }
+
   function tryRead(
     table: { family: TableFamily; name: string },
     before: number,
@@ -111,7 +121,7 @@ export function openNftConnection(options: NftConnectionOptions = {}): NftConnec
     }
   }
 
-  return { generation, run, readTable, close: () => socket.close() };
+  return { generation, run, readTable, rules, close: () => socket.close() };
 }
 
 function refused(

@@ -3,14 +3,14 @@ import { hasErrno, type MessageWriter, type NetlinkSocket, writeNfgen } from "@b
 import { anonymousSetKey } from "../compile/anonymous-set.ts";
 import { keyFieldsOf, keyShape } from "../element/key-shape.ts";
 import { decodeMapElements, decodeSetElements } from "../element/set-elements.ts";
-import { expressionKey } from "../expression/expression.ts";
+import { type Expression, expressionKey } from "../expression/expression.ts";
 import { readChain } from "../object/chain-codec.ts";
 import { type KernelElement, readElements, writeElementsHead } from "../object/element-codec.ts";
 import { type DecodedRule, readRule, writeRulePlace } from "../object/rule-codec.ts";
 import { type DecodedSet, readSet, SET_FLAG, writeSetRef } from "../object/set-codec.ts";
 import { writeTable } from "../object/table-codec.ts";
 import type { TableRef } from "../operation.ts";
-import type { ChainReadback, MapReadback, RuleReadback, SetReadback, TableReadback } from "../readback.ts";
+import type { ChainReadback, CountedRule, MapReadback, RuleReadback, SetReadback, TableReadback } from "../readback.ts";
 import type { KeyField } from "../state.ts";
 import { FAMILY_NUMBER, NFT_MSG } from "../wire/message-type.ts";
 
@@ -71,6 +71,33 @@ export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation
     sets: new Map(named.filter((set) => !isMap(set)).map((set) => [set.name, setReadback(set, elements)])),
     maps: new Map(named.filter(isMap).map((set) => [set.name, mapReadback(set, elements)])),
   };
+}
+
+/** All rules of a table with their counters; none when there is no table. */
+export function listCountedRules(socket: NetlinkSocket, table: TableRef): CountedRule[] {
+  const place = { table: table.name, chain: "" };
+  const attributes = (writer: MessageWriter): void => writeRulePlace(writer, place);
+  return list(socket, "List rules", NFT_MSG.GETRULE, FAMILY_NUMBER[table.family], attributes, (message) => {
+    const { chain, comment, expressions, table: owner } = readRule(message);
+    return owner === table.name ? countedRule(chain, comment, expressions) : undefined;
+  });
+}
+
+function countedRule(chain: string, comment: string | undefined, expressions: readonly Expression[]): CountedRule {
+  const counter = expressions.find((expression) => expression.name === "counter");
+  const target = expressions.map(targetOf).find((name) => name !== undefined);
+  return {
+    chain,
+    ...(comment === undefined ? {} : { comment }),
+    ...(target === undefined ? {} : { target }),
+    ...(counter === undefined ? {} : { counter: { packets: counter.packets, bytes: counter.bytes } }),
+  };
+}
+
+function targetOf(expression: Expression): string | undefined {
+  if (expression.name !== "immediate" || expression.data === undefined || expression.data instanceof Uint8Array)
+    return undefined;
+  return "chain" in expression.data ? expression.data.chain : undefined;
 }
 
 function tableExists(socket: NetlinkSocket, family: number, name: string): boolean {

@@ -109,6 +109,33 @@ function readbackCompliance(open: () => NftConnection): void {
     nft.close();
   });
 
+  void test("rules() gives the rules in order, with what they say of themselves, where they lead and what they count", () => {
+    const nft = open();
+    assert.deepEqual(nft.rules("ip", "t"), []);
+    nft.run(
+      build((tx) =>
+        tx
+          .addTable(T)
+          .addChain(T, "a")
+          .addChain(T, "in", INPUT)
+          .addRule(T, "a", {
+            statements: [{ kind: "counter" }, { kind: "verdict", verdict: { kind: "drop" } }],
+            comment: "no",
+          })
+          .addRule(T, "in", { statements: [{ kind: "verdict", verdict: { kind: "jump", chain: "a" } }] })
+          .addRule(T, "in", { statements: [{ kind: "verdict", verdict: { kind: "return" } }] }),
+      ),
+    );
+    const rules = nft.rules("ip", "t").sort((a, b) => (a.chain < b.chain ? -1 : 1));
+    assert.deepEqual(rules, [
+      { chain: "a", comment: "no", counter: { packets: 0n, bytes: 0n } },
+      { chain: "in", target: "a" },
+      { chain: "in" },
+    ]);
+    assert.deepEqual(nft.rules("ip6", "t"), []);
+    nft.close();
+  });
+
   void test("readTable() gives back chains, rules, sets and maps as they were written", () => {
     const nft = open();
     const commented: RuleState = { ...inSet("hash"), comment: "cali:abc; why not" };
