@@ -88,7 +88,7 @@ export class LightClient {
     const stream = this.#stream;
     if (stream === undefined) return;
     this.#stream = undefined;
-    stream.socket.resetAndDestroy();
+    stream.socket.destroy();
     this.#options.record.countEnding("dropped by us");
     this.#dialAtMs = 0;
   }

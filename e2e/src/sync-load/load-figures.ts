@@ -20,7 +20,8 @@ export interface LoadFigures {
   readonly gaps: number;
   readonly endings: Readonly<Record<string, number>>;
   readonly bad: LoadReport["badEndings"];
-  readonly judged: Omit<JudgedFigures, "states"> & { readonly differentStates: number };
+  /** `state` is a digest of what they all hold, or null where that differs. */
+  readonly judged: Omit<JudgedFigures, "states"> & { readonly differentStates: number; readonly state: string | null };
   readonly processes: readonly { readonly cpuMs: number; readonly rssMB: number }[];
   /** What is not as it should be, in words; empty: all is well. */
   readonly problems: readonly string[];
@@ -36,11 +37,12 @@ export function figuresOf(plan: LoadPlan, reports: readonly LoadReport[], elapse
   }
   const sum = (pick: (report: LoadReport) => number): number => reports.reduce((total, r) => total + pick(r), 0);
   const { states, ...judged } = reports.reduce((total, report) => addJudged(total, report.judged), NO_JUDGED);
+  const digests = Object.keys(states);
   const counts = {
     clients: plan.light,
     inSync: sum((report) => report.inSync),
     gaps: sum((report) => report.gaps),
-    judged: { ...judged, differentStates: Object.keys(states).length },
+    judged: { ...judged, differentStates: digests.length, state: digests.length === 1 ? (digests[0] ?? null) : null },
   };
   return {
     seconds: Math.round(elapsedMs / 100) / 10,

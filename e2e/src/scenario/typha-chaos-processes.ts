@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { must, seededRandom, systemClock } from "@bulrush/base";
+import { tlsFromParameters } from "@bulrush/sync-client";
+import { FleetClient } from "../fleet/fleet-client.ts";
+import { SetFiles } from "../fleet/set-files.ts";
+import { SetModel } from "../fleet/set-model.ts";
+import { TyphaProcesses } from "../fleet/typha-processes.ts";
+import { LabNetwork } from "../lab/network.ts";
+import { JudgedClient } from "../sync-load/judged-client.ts";
+import type { LoadPlan } from "../sync-load/load-plan.ts";
+import { runLoad } from "../sync-load/run-load.ts";
+import { until } from "./agent-kill.ts";
+import type { Scenario } from "./scenario.ts";
+
+const TYPHAS = [0, 1, 2] as const;
+const WAIT_MS = 300_000;
+const MAX_PEAK_MB = 700;
+const CHANGE_MS = 100;
+const FREEZE_MS = 2000;
+const PATH_PREFIX = "/calico/v1/netset/";
+
+/** The load of other processes: some 300 clients that behave, and some that do not. */
+function loadPlan(quick: boolean, typhas: TyphaProcesses): LoadPlan {
+  const size = (full: number, short: number): number => (quick ? short : full);
+  const bad = size(10, 2);
+  return {
+    servers: TYPHAS.map((i) => typhas.address(i)),
+    tls: typhas.tls,
+    syncer: "felix",
+    namePrefix: "load",
+    light: size(280, 20),
+    judged: size(12, 3),
+    bad: { "slow-reader": bad, "black-hole": bad, garbage: 2 * bad, "half-open": 2 * bad, flood: size(4, 1) },
+    storm: size(60, 5),
+    stormEveryMs: 3000,
+    isCold: false,
+    dialRate: 100,
+    ackEveryMs: 1000,
+    slowBytesPerSecond: 1000,
+  };
+}
+
+/**
+ * ```
+ *   manifests ─watch─> 3 bulrush-typha processes <─mTLS─ bulrush-sync-load's processes: light, judged, bad, storms
+ *                          ^  SIGKILL, SIGTERM, SIGSTOP         <─ here: a client pinned to each Typha, some that roam
+ * ```
+ * Servers see a directory's changes each in their own time. Names come and go only while nobody is disturbed, and all
+ * have seen it before the next blow; contents change all the time. So a delete of a name that is there is always wrong.
+ */
+export const typhaChaosProcesses: Scenario = {
+  name: "typha-chaos-processes",
+  summary:
+    "real Typha processes killed, stopped and frozen under a generated load: all end with what the directory has",
+  async run({ quick, seed, steps = quick ? 2 : 60, progress }) {
+    // A new namespace has no loopback device that is up.
+    new LabNetwork();
+    const workDir = mkdtempSync(join(tmpdir(), "bulrush-chaos-"));
+    const random = seededRandom(seed);
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+    const clock = systemClock({ keepAlive: true });
+    const typhas = await TyphaProcesses.create(workDir, join(workDir, "manifests"));
+    const files = new SetFiles(join(workDir, "manifests"));
+    const sets = new SetModel(files);
+    const names: string[] = [];
+    let version = 0;
+    const add = (): void => {
+      names.push(`set-${version}`);
+      sets.set(`set-${version}`, version++);
+    };
+    const remove = (): void => sets.delete(must(names.splice(Math.floor(random() * names.length), 1)[0], "a name"));
+    const tls = await must(tlsFromParameters(typhas.tls), "TLS")();
+    const client = (name: string, on: readonly number[]): FleetClient =>
+      new FleetClient({
+        name,
+        servers: () => on.map((i) => typhas.address(i)),
+        tls,
+        clock,
+        random: Math.random,
+        exists: (path) => files.has(path.slice(PATH_PREFIX.length)),
+      });
+    const pinned = TYPHAS.map((i) => client(`pinned-${i}`, [i]));
+    const roaming = Array.from({ length: quick ? 3 : 8 }, (_, i) => client(`roaming-${i}`, TYPHAS));
+    const clients = [...pinned, ...roaming];
+    const isCalm = (): boolean => {
+      typhas.check();
+      return clients.every((one) => one.isInSync && one.client.state().phase === "streaming" && sets.isHeldBy(one));
+    };
+    const plan = loadPlan(quick, typhas);
+    const judge = new JudgedClient({ name: "judge", plan, tls, clock, random: Math.random });
+    const abort = new AbortController();
+    const counts: Record<string, number> = { SIGKILL: 0, SIGTERM: 0, freeze: 0 };
+    let peakMB = 0;
+    const noteMemory = async (): Promise<void> => {
+      peakMB = Math.max(peakMB, ...(await typhas.residentMB()));
+    };
+
+    const disturb = async (): Promise<void> => {
+      const index = pick(TYPHAS);
+      const action = pick(["SIGKILL", "SIGKILL", "SIGTERM", "freeze"] as const);
+      counts[action] = (counts[action] ?? 0) + 1;
+      await noteMemory();
+      if (action === "freeze") {
+        typhas.freeze(index);
+        await new Promise((resolve) => setTimeout(resolve, FREEZE_MS));
+        typhas.thaw(index);
+        return;
+      }
+      const code = await typhas.stop(index, action);
+      if (action === "SIGTERM" && code !== 0) throw new Error(`Typha ${index} ended with ${code} at SIGTERM`);
+      await until(() => pinned[index]?.client.state().phase !== "streaming", WAIT_MS);
+      typhas.start(index);
+    };
+
+    try {
+      for (let i = 0; i < (quick ? 200 : 2000); i++) add();
+      for (const i of TYPHAS) typhas.start(i);
+      judge.start();
+      const load = runLoad({
+        plan,
+        processes: quick ? 1 : 2,
+        program: join(import.meta.dirname, "..", "sync-load", "main.ts"),
+        seconds: 86_400,
+        settleSeconds: WAIT_MS / 1000,
+        signal: abort.signal,
+        onProgress: () => {},
+      });
+      let failure: Error | undefined;
+      load.catch((error: unknown) => (failure = error as Error));
+      for (let step = 1; step <= steps; step++) {
+        await until(isCalm, WAIT_MS);
+        for (let i = 0; i < 5; i++) pick([add, remove])();
+        await until(isCalm, WAIT_MS);
+        const writer = setInterval(() => sets.set(pick(names), ++version), CHANGE_MS);
+        try {
+          await disturb();
+          await until(() => pinned.every((one) => one.client.state().phase === "streaming"), WAIT_MS);
+        } finally {
+          clearInterval(writer);
+        }
+        if (failure !== undefined) throw failure;
+        progress(`step ${step} of ${steps}: ${JSON.stringify(counts)}`);
+      }
+      await until(isCalm, WAIT_MS);
+      await noteMemory();
+      abort.abort();
+      const figures = await load;
+      if (figures.problems.length > 0) throw new Error(figures.problems.join("\n"));
+      const [state] = Object.keys(judge.figures().states);
+      if (figures.judged.state !== state) throw new Error("The judged clients have another state than the directory");
+      const wrongDeletes = clients.reduce((sum, one) => sum + one.wrongDeletes, 0);
+      if (wrongDeletes > 0) throw new Error(`${wrongDeletes} keys were deleted that are there`);
+      if (peakMB > MAX_PEAK_MB) throw new Error(`A Typha had ${peakMB} MB resident`);
+      const { latencyMs, dials, judged } = figures;
+      return {
+        clients: plan.light + plan.judged + clients.length,
+        keys: names.length,
+        steps,
+        wrongDeletes,
+        peakMB,
+        dials,
+        snapshots: judged.snapshots,
+        resumes: judged.resumes + judged.bucketResumes,
+        p50Ms: latencyMs.p50 ?? "none",
+        p99Ms: latencyMs.p99 ?? "none",
+        ...counts,
+      };
+    } finally {
+      abort.abort();
+      await Promise.all([judge.stop(), ...clients.map((one) => one.client.stop())]);
+      await typhas.stopAll();
+      rmSync(workDir, { recursive: true });
+    }
+  },
+};
