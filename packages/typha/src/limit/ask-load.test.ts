@@ -81,21 +81,29 @@ test("askLoad() takes nothing from a server of another name or CA", async () => 
   await assert.rejects(askLoad(others, false, tls("server", "other-ca"), signal), { code: /SELF_SIGNED|UNABLE_TO/ });
 });
 
-test("a load is told to servers of the same name and to clients, and to nobody else", async () => {
-  const address = await serve(tls("server"), () => JSON.stringify(LOAD));
-  const rows: readonly [pair: string | undefined, want: number][] = [
-    ["server", 200],
-    ["client-cn", 200],
-    ["client-bad", 403],
-    ["client-untrusted", 403],
-    ["client-expired", 403],
-    [undefined, 403],
+test("a load is told to servers of the same name, which may reserve, to clients, and to nobody else", async () => {
+  const asked: boolean[] = [];
+  const address = await serve(tls("server"), (reserve) => {
+    asked.push(reserve);
+    return JSON.stringify(LOAD);
+  });
+  const rows: readonly [pair: string | undefined, want: number, reserved: readonly boolean[]][] = [
+    ["server", 200, [true]],
+    ["client-cn", 200, [false]],
+    ["client-bad", 403, []],
+    ["client-untrusted", 403, []],
+    ["client-expired", 403, []],
+    [undefined, 403, []],
   ];
-  for (const [pair, want] of rows) {
+  for (const [pair, want, reserved] of rows) {
     const status = await new Promise((resolve, reject) => {
       const options = { agent: false, ...clientTls(pair) };
-      get(`https://${address}/v1/load`, options, (answer) => resolve(answer.resume().statusCode)).on("error", reject);
+      get(`https://${address}/v1/load?reserve`, options, (answer) => resolve(answer.resume().statusCode)).on(
+        "error",
+        reject,
+      );
     });
     assert.equal(status, want, pair ?? "no certificate");
+    assert.deepEqual(asked.splice(0), reserved, pair);
   }
 });

@@ -273,7 +273,11 @@ export class SyncListener {
         metrics.rejected(code);
         log.warn("Upgrade refused", { peer, code, reason: refusal === undefined ? reason : `${refusal}; ${reason}` });
       },
-      load: (reserve) => (refusal === undefined || isFellow() ? this.#options.load?.(reserve) : undefined),
+      load: (reserve) => {
+        if (isFellow()) return this.#options.load?.(reserve);
+        // A client may look, but keeps no place.
+        return refusal === undefined ? this.#options.load?.(false) : undefined;
+      },
       onLeft: () => {
         if (refusal === undefined || isFellow()) return;
         metrics.rejected("identity");
