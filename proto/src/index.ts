@@ -92,6 +92,7 @@ export {
   type SyncMessage,
   type Welcome,
 } from "./sync/message.ts";
+export { revisionNumber } from "./sync/revision.ts";
 export { hashValue } from "./sync/value-hash.ts";
 export { negotiateVersion, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, PROTOCOL_VERSIONS } from "./sync/versions.ts";
 export { websocketHeader } from "./sync/websocket.ts";

@@ -1,18 +1,22 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, must } from "@bulrush/base";
 import { createMetrics, HealthAggregator, type Metrics, silentLogger } from "@bulrush/service";
-import { type ServerAddress, type TLSSource, tlsFromParameters } from "@bulrush/sync-client";
+import { type ServerAddress, type TLSMaterial, tlsFromParameters } from "@bulrush/sync-client";
 import { createTypha, loadTyphaConfig, RANDOM_PORT, type Typha } from "@bulrush/typha";
 import { CertificateAuthority, type TlsFiles, writeTlsFiles } from "../lab/certificates.ts";
+import { badPeer, type BadWay } from "./bad-peer.ts";
 import { FleetClient } from "./fleet-client.ts";
 import { MemoryStore, type StoreLink } from "./memory-store.ts";
+import { TcpGate } from "./tcp-gate.ts";
 
-/** One Typha of the fleet; it keeps its port from life to life. */
+/** One Typha of the fleet. */
 interface Member {
   readonly index: number;
-  port: number;
+  /** What clients dial, from life to life. */
+  readonly gate: TcpGate;
   life:
     | { readonly typha: Typha; readonly health: HealthAggregator; readonly metrics: Metrics; readonly link: StoreLink }
     | undefined;
@@ -29,7 +33,7 @@ export interface TyphaFleetOptions {
  * Some whole Typhas on one store, with mutual TLS on real sockets, and many clients of theirs; all in one process.
  *
  * ```
- *   MemoryStore --StoreLink--> Typha 0, 1, 2 <--mTLS-- FleetClient 0 .. n
+ *   MemoryStore --StoreLink--> Typha 0, 1, 2 <--TcpGate-- mTLS -- FleetClient 0 .. n, bad peers
  * ```
  */
 export class TyphaFleet {
@@ -38,13 +42,14 @@ export class TyphaFleet {
   readonly #options: TyphaFleetOptions;
   readonly #directory: string;
   readonly #serverFiles: TlsFiles;
-  readonly #clientTls: TLSSource;
+  readonly #clientTls: TLSMaterial;
   readonly #members: Member[] = [];
+  readonly #badPeers: Socket[] = [];
   #lives = 0;
   /** Bytes sent by lives that have ended. */
   #endedBytes = 0;
 
-  private constructor(options: TyphaFleetOptions, directory: string, server: TlsFiles, tls: TLSSource) {
+  private constructor(options: TyphaFleetOptions, directory: string, server: TlsFiles, tls: TLSMaterial) {
     this.#options = options;
     this.#directory = directory;
     this.#serverFiles = server;
@@ -65,7 +70,7 @@ export class TyphaFleet {
   /** Starts a Typha: a new one, or another life of an old one. Resolves once it listens. */
   async startTypha(index: number): Promise<void> {
     const { clock, random } = this.#options;
-    const member = this.#members[index] ?? { index, port: 0, life: undefined };
+    const member = this.#members[index] ?? { index, gate: await TcpGate.open(), life: undefined };
     this.#members[index] = member;
     const health = new HealthAggregator(clock);
     const metrics = createMetrics();
@@ -81,8 +86,7 @@ export class TyphaFleet {
         ...this.#options.settings,
       },
     });
-    const ServerPort = member.port === 0 ? RANDOM_PORT : member.port;
-    const config = { ...values, ServerHost: "127.0.0.1", ServerPort, AdminPort: 0 };
+    const config = { ...values, ServerHost: "127.0.0.1", ServerPort: RANDOM_PORT, AdminPort: 0 };
     const life = ++this.#lives;
     const typha = createTypha(config, {
       clock,
@@ -95,15 +99,20 @@ export class TyphaFleet {
       serverName: `typha-${index}`,
     });
     typha.start();
-    member.port = (await typha.listening).port;
+    member.gate.target = (await typha.listening).port;
     member.life = { typha, health, metrics, link };
   }
 
-  /** Ends a Typha as SIGTERM does. */
-  async stopTypha(index: number): Promise<void> {
+  /** Ends a Typha as SIGTERM does, or as its clients see a SIGKILL. */
+  async stopTypha(index: number, how: "drain" | "kill" = "drain"): Promise<void> {
     const member = this.#member(index);
     const life = must(member.life, "a running Typha");
+    if (how === "kill") {
+      member.gate.target = 0;
+      member.gate.kill();
+    }
     await life.typha.stop();
+    member.gate.target = 0;
     this.#endedBytes += await bytesSent(life.metrics);
     member.life = undefined;
   }
@@ -111,6 +120,17 @@ export class TyphaFleet {
   /** How a probe sees a Typha. */
   health(index: number): { readonly ready: boolean; readonly text: string } {
     return must(this.#member(index).life, "a running Typha").health.summary();
+  }
+
+  /** What is open between a Typha and its clients goes dead. */
+  blackHole(index: number): void {
+    this.#member(index).gate.blackHole();
+  }
+
+  /** A connection that misbehaves; it ends with the fleet at the latest. */
+  addBadPeer(index: number, way: BadWay): void {
+    const name = `bad-${this.#badPeers.length}`;
+    this.#badPeers.push(badPeer(way, this.#member(index).gate.port, this.#clientTls, name));
   }
 
   link(index: number): StoreLink {
@@ -121,7 +141,7 @@ export class TyphaFleet {
   serverOf(client: FleetClient): number | undefined {
     const { phase, server } = client.client.state();
     if (phase !== "streaming" && phase !== "snapshot") return undefined;
-    return this.#members.findIndex(({ port }) => port === server?.port);
+    return this.#members.findIndex(({ gate }) => gate.port === server?.port);
   }
 
   addClients(count: number): void {
@@ -156,7 +176,9 @@ export class TyphaFleet {
 
   async stop(): Promise<void> {
     await Promise.all(this.clients.map(({ client }) => client.stop()));
+    for (const socket of this.#badPeers) socket.destroy();
     for (const { index, life } of this.#members) if (life !== undefined) await this.stopTypha(index);
+    for (const { gate } of this.#members) gate.close();
     rmSync(this.#directory, { recursive: true });
   }
 
@@ -166,7 +188,12 @@ export class TyphaFleet {
   }
 
   #addresses(): readonly ServerAddress[] {
-    return this.#members.filter(({ life }) => life !== undefined).map(({ port }) => ({ host: "127.0.0.1", port }));
+    return this.#members
+      .filter(({ life }) => life !== undefined)
+      .map(({ gate }) => ({
+        host: "127.0.0.1",
+        port: gate.port,
+      }));
   }
 
   #member(index: number): Member {

@@ -9,7 +9,7 @@ import { rollingRestart } from "./rolling-restart.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
 import type { Scenario } from "./scenario.ts";
 import { staleTypha } from "./stale-typha.ts";
-import { typhaChaosProcesses } from "./typha-chaos-processes.ts";
+import { typhaChaos } from "./typha-chaos.ts";
 import { typhaKill } from "./typha-kill.ts";
 
 /** Every scenario, in the order in which `--list` shows them. */
@@ -21,7 +21,7 @@ export const SCENARIOS: readonly Scenario[] = [
   typhaKill,
   rollingRestart,
   staleTypha,
-  typhaChaosProcesses,
+  typhaChaos,
   datastoreChurn,
   datastoreSame,
   datastoreDegraded,

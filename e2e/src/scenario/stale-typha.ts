@@ -1,5 +1,5 @@
 import { seededRandom, systemClock } from "@bulrush/base";
-import type { FleetClient } from "../fleet/fleet-client.ts";
+import { SetModel } from "../fleet/set-model.ts";
 import { TyphaFleet } from "../fleet/typha-fleet.ts";
 import { LabNetwork } from "../lab/network.ts";
 import { until } from "./agent-kill.ts";
@@ -25,23 +25,18 @@ export const staleTypha: Scenario = {
     const fleet = await TyphaFleet.create({ clock, random: seededRandom(seed), settings });
     const { store } = fleet;
     const beat = setInterval(() => store.beat(), BEAT_MS);
-    const wanted = new Map<string, string>();
-    const set = (i: number, version: number): void => {
-      store.set(`set-${i}`, version);
-      wanted.set(`/calico/v1/netset/set-${i}`, `v${version}`);
-    };
-    const everybodyHas = (): boolean => fleet.clients.every((client) => holdsSets(client, wanted));
+    const sets = new SetModel(store);
+    const everybodyHas = (): boolean => fleet.clients.every((client) => sets.isHeldBy(client));
     try {
-      for (let i = 0; i < KEYS; i++) set(i, i);
+      for (let i = 0; i < KEYS; i++) sets.set(`set-${i}`, i);
       for (const i of TYPHAS) await fleet.startTypha(i);
       await until(() => TYPHAS.every((i) => fleet.health(i).ready), WAIT_MS);
       fleet.addClients(clients);
       await until(everybodyHas, WAIT_MS);
 
       fleet.link(0).cut();
-      set(0, 1000);
-      store.delete("set-1");
-      wanted.delete("/calico/v1/netset/set-1");
+      sets.set("set-0", 1000);
+      sets.delete("set-1");
       await until(() => !fleet.health(0).ready, WAIT_MS);
       const words = fleet.health(0).text;
       if (!/felix-cache.*(stale|no answer)/.test(words)) throw new Error(`It does not say why:\n${words}`);
@@ -51,14 +46,13 @@ export const staleTypha: Scenario = {
 
       for (const client of fleet.clients) client.forget();
       for (const i of [1, 2]) fleet.link(i).cut();
-      set(2, 1001);
-      store.delete("set-3");
+      sets.set("set-2", 1001);
+      sets.delete("set-3");
       await until(() => TYPHAS.every((i) => !fleet.health(i).ready), WAIT_MS);
       // Long enough for everybody to have tried everything.
       await new Promise((resolve) => setTimeout(resolve, quick ? 3000 : 20_000));
       const updates = fleet.clients.reduce((sum, client) => sum + client.updates, 0);
       if (updates > 0) throw new Error(`${updates} updates came from Typhas that are cut off`);
-      wanted.delete("/calico/v1/netset/set-3");
       progress("all are cut off, and nobody was told anything");
 
       for (const i of TYPHAS) fleet.link(i).mend();
@@ -73,14 +67,3 @@ export const staleTypha: Scenario = {
     }
   },
 };
-
-/** True when of network sets a client was told exactly these. */
-function holdsSets(client: FleetClient, wanted: ReadonlyMap<string, string>): boolean {
-  let count = 0;
-  for (const [path, version] of client.versions) {
-    if (!path.startsWith("/calico/v1/netset/")) continue;
-    if (wanted.get(path) !== version) return false;
-    count++;
-  }
-  return count === wanted.size;
-}

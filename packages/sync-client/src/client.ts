@@ -67,6 +67,7 @@ class Client implements SyncClient {
     acks: new AckTracker(),
     position: undefined,
     isSuspect: false,
+    newestRevision: undefined,
   };
   readonly #delivery: Delivery;
   readonly #acks: AckSender;

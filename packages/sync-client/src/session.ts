@@ -4,10 +4,12 @@ import {
   type Delta,
   type Goodbye,
   type Hello,
+  type KV,
   OLDEST_PROTOCOL_VERSION,
   type Ping,
   PROTOCOL_VERSION,
   type Reject,
+  revisionNumber,
   type ServerMessage,
   type SnapshotChunk,
   type SnapshotEnd,
@@ -33,6 +35,8 @@ export interface SessionStream {
   position: StreamPosition | undefined;
   /** A server broke the order: only a whole snapshot is to be trusted next. */
   isSuspect: boolean;
+  /** The highest revision that any server told, of those that are numbers. */
+  newestRevision: number | undefined;
 }
 
 export interface SessionOptions {
@@ -80,7 +84,7 @@ export class Session {
   /** Call once, when the connection is open. */
   start(): void {
     const { syncer, hostname, info, clientId } = this.#options;
-    const { buffer, position, isSuspect } = this.#stream;
+    const { buffer, position, isSuspect, newestRevision } = this.#stream;
     const digests = isSuspect ? undefined : buffer.digests();
     this.#bucketCount = digests === undefined ? 0 : bucketCountOf(digests);
     const hello: Hello = {
@@ -92,6 +96,7 @@ export class Session {
       clientId,
       ...(position !== undefined && { resume: position }),
       ...(digests !== undefined && { digests }),
+      ...(newestRevision !== undefined && { revision: newestRevision }),
     };
     this.#options.send(hello);
   }
@@ -169,7 +174,16 @@ export class Session {
 
   #onSnapshotChunk(chunk: SnapshotChunk): void {
     this.#snapshotKVs += chunk.kvs.length;
-    this.#stream.buffer.onKVs(chunk.kvs);
+    this.#onKVs(chunk.kvs);
+  }
+
+  #onKVs(kvs: readonly KV[]): void {
+    const { stream } = this.#options;
+    for (const { revision } of kvs) {
+      const number = revisionNumber(revision);
+      if (number !== undefined && number > (stream.newestRevision ?? -1)) stream.newestRevision = number;
+    }
+    stream.buffer.onKVs(kvs);
   }
 
   #onSnapshotEnd(end: SnapshotEnd): void {
@@ -187,7 +201,7 @@ export class Session {
     const at = this.#stream.position?.sequence;
     if (delta.fromSequence !== at || delta.sequence < at)
       throw broken(`Server sent the changes from ${delta.fromSequence} to ${delta.sequence} after ${at ?? "nothing"}`);
-    this.#stream.buffer.onKVs(delta.kvs);
+    this.#onKVs(delta.kvs);
     this.#moveTo(delta.sequence);
     this.#options.onDelta(delta);
   }

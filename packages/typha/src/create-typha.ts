@@ -247,7 +247,9 @@ class WiredTypha implements Typha {
         this.#datastoreProblem = undefined;
         const createSource = datastoreSyncer(driver, clock, logger);
         for (const pipeline of this.#pipelines)
-          pipeline.start((type, next) => createSource(type, type === "felix" ? this.#nodes.before(next) : next));
+          pipeline.start((type, next, observe) =>
+            createSource(type, type === "felix" ? this.#nodes.before(next) : next, observe),
+          );
         await start?.follow(signal);
         return;
       } catch (error) {

@@ -170,6 +170,7 @@ test("decodeClientMessage() takes the largest hello and refuses a frame over its
     clientId: "c".repeat(64),
     resume: { epoch: "e".repeat(64), sequence: Number.MAX_SAFE_INTEGER },
     digests: Buffer.alloc(1024 * 16, 0xff).toString("base64"),
+    revision: Number.MAX_SAFE_INTEGER,
   };
   assert.deepEqual(decodeClientMessage(encodeMessage(hello)), hello);
   const big = Buffer.alloc(CLIENT_MESSAGE_LIMITS.maxFrameBytes + 1);

@@ -27,6 +27,7 @@ const GOLDEN: Readonly<Record<string, Golden>> = {
     version: 2,
     resume: { epoch: "e-1", sequence: 300 },
     digests: "AAECAwQFBgcICQoLDA0ODw==",
+    revision: 500,
   } as SyncMessage),
   "newer-hello": theirs({ ...hello, version: 3, info: "agent/9" } as SyncMessage),
   "short-hello": theirs(hello as SyncMessage),

@@ -43,6 +43,11 @@ export interface Hello {
    * covers all that the client would keep: keys that a server not in sync has not shown are among it.
    */
   readonly digests?: string;
+  /**
+   * The highest revision of the datastore that the client was told of, where revisions are whole numbers. A server that
+   * has not come so far must not tell the client what is gone.
+   */
+  readonly revision?: number;
 }
 
 /** The server's answer to a hello that it accepts. */

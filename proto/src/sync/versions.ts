@@ -11,7 +11,7 @@ export const PROTOCOL_VERSIONS: readonly ProtocolVersion[] = [
   { version: 1, schemaHash: "164c66ab1ea4ce33", changes: "The first version" },
   {
     version: 2,
-    schemaHash: "1da2b526f9fc9ae4",
+    schemaHash: "9937b6463a4178a0",
     changes: "Digests in the hello, resume `buckets` in the welcome; since when a server is stale; more codes",
   },
 ];

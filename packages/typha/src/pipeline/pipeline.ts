@@ -9,6 +9,7 @@ import { CacheFeeder } from "./cache-feeder.ts";
 import { createFrameEncoder } from "./frame-encoder.ts";
 import { kindWords } from "./kind-words.ts";
 import type { CacheMetrics } from "./pipeline-metrics.ts";
+import { ReachedRevision } from "./reached-revision.ts";
 
 export interface PipelineOptions {
   readonly type: SyncerType;
@@ -26,12 +27,17 @@ export interface PipelineOptions {
   readonly retainBytes: number;
 }
 
-/** Makes the source of a pipeline; it calls back from `start` on. */
-export type SyncerFactory = (type: SyncerType, callbacks: SyncerCallbacks) => Syncer;
+/** Makes the source of a pipeline; it calls back from `start` on, and reads through what `observe` makes of its driver. */
+export type SyncerFactory = (
+  type: SyncerType,
+  callbacks: SyncerCallbacks,
+  observe: (driver: DatastoreDriver) => DatastoreDriver,
+) => Syncer;
 
 /** The usual source: a syncer on a datastore. */
 export function datastoreSyncer(driver: DatastoreDriver, clock: Clock, logger: Logger): SyncerFactory {
-  return (type, callbacks) => createSyncer(type, { driver, clock, callbacks, logger: logger.child({ syncer: type }) });
+  return (type, callbacks, observe) =>
+    createSyncer(type, { driver: observe(driver), clock, callbacks, logger: logger.child({ syncer: type }) });
 }
 
 /**
@@ -52,6 +58,7 @@ export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #feeder: CacheFeeder;
   readonly #startedAtMs: number;
+  readonly #reached: ReachedRevision;
   #syncer: Syncer | undefined = undefined;
 
   constructor(options: PipelineOptions) {
@@ -59,6 +66,7 @@ export class Pipeline {
     this.#options = options;
     this.type = type;
     this.#startedAtMs = clock.monotonicMs();
+    this.#reached = new ReachedRevision(clock);
     this.cache = new SnapshotCache({
       syncer: type,
       epoch: options.epoch,
@@ -82,6 +90,7 @@ export class Pipeline {
     this.stream = {
       cache: this.cache,
       upstreamAgeMs: () => this.upstreamAgeMs(),
+      reached: () => this.#reached.state(),
       onFanOut: (durationMs) => this.#feeder.onFanOut(durationMs),
     };
   }
@@ -98,7 +107,7 @@ export class Pipeline {
         issues: issues.slice(0, 5).map(({ path, message }) => `${path}: ${message}`),
       });
     });
-    this.#syncer = createSource(this.type, filter);
+    this.#syncer = createSource(this.type, filter, (driver) => this.#reached.observe(driver));
     this.#syncer.start();
   }
 

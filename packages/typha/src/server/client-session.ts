@@ -64,6 +64,7 @@ export class ClientSession {
   /** While the welcome waits for in-sync: when it has waited enough, and what ends the wait. */
   #waitDeadlineMs = Number.POSITIVE_INFINITY;
   #stopWaiting: () => void = () => {};
+  #tryToBegin: () => boolean = () => true;
   /** A last word that waits for the write in flight. */
   #lastWord: { readonly frame: Buffer; readonly closeCode: number } | undefined = undefined;
 
@@ -137,8 +138,11 @@ export class ClientSession {
         if (nowMs >= this.#handshakeDeadlineMs) this.reject("handshake-timeout", "No hello came in time");
         return;
       case "opening":
-        if (nowMs >= this.#waitDeadlineMs)
-          this.reject("not-in-sync", "This server has not read its datastore yet; keep what you have");
+        if (!this.#tryToBegin() && nowMs >= this.#waitDeadlineMs)
+          this.reject(
+            "not-in-sync",
+            "This server has not read the datastore as far as you know it; keep what you have",
+          );
         return;
       case "closing":
         if (nowMs - this.#closingSinceMs >= CLOSING_MS) this.transport.destroy();
@@ -208,16 +212,16 @@ export class ClientSession {
     this.#stream = new ClientStream(context, cache, hello.syncer, this.transport, () => this.#onWritten());
     context.onStreaming(this);
     context.logger.info("Client accepted", this.describe());
-    if (!shouldWait(hello, cache)) {
-      void this.#open(hello, version, cache);
-      return;
-    }
-    this.#waitDeadlineMs = context.clock.monotonicMs() + context.settings.inSyncWaitMs;
-    this.#stopWaiting = cache.onPublish(() => {
-      if (!cache.wasInSync) return;
+    const begin = (): boolean => {
+      if (shouldWait(hello, cache, (type, revision) => context.isBehind(type, revision))) return false;
       this.#endWait();
       void this.#open(hello, version, cache);
-    });
+      return true;
+    };
+    if (begin()) return;
+    this.#waitDeadlineMs = context.clock.monotonicMs() + context.settings.inSyncWaitMs;
+    this.#tryToBegin = begin;
+    this.#stopWaiting = cache.onPublish(begin);
   }
 
   /** Makes the answer to an accepted hello, and gives it. */
@@ -240,6 +244,7 @@ export class ClientSession {
   #endWait(): void {
     this.#stopWaiting();
     this.#stopWaiting = () => {};
+    this.#tryToBegin = () => true;
     this.#waitDeadlineMs = Number.POSITIVE_INFINITY;
   }
 

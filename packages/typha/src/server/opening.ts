@@ -1,4 +1,4 @@
-import type { Hello, Welcome } from "@bulrush/proto";
+import type { Hello, SyncerType, Welcome } from "@bulrush/proto";
 import type { Breadcrumb } from "../cache/breadcrumb.ts";
 import type { Snapshot } from "../cache/snapshot.ts";
 import type { SnapshotCache } from "../cache/snapshot-cache.ts";
@@ -35,11 +35,18 @@ export async function openingFor(hello: Hello, cache: SnapshotCache): Promise<Op
 }
 
 /**
- * True while a client loses nothing by waiting: it holds something, and this server does not know yet what there is. An
- * answer now would send it everything, as the cache fills.
+ * True while a client loses nothing by waiting: it holds something, and this server does not know yet what there is (an
+ * answer now would send it everything, as the cache fills), or knows less than the server that the client comes from (it
+ * would take back what that one told).
  */
-export function shouldWait(hello: Hello, cache: SnapshotCache): boolean {
-  return hello.digests !== undefined && !cache.wasInSync && heldCrumb(hello, cache) === undefined;
+export function shouldWait(
+  hello: Hello,
+  cache: SnapshotCache,
+  isBehind: (type: SyncerType, revision: number) => boolean,
+): boolean {
+  const { digests, revision, syncer } = hello;
+  if ((digests === undefined && revision === undefined) || heldCrumb(hello, cache) !== undefined) return false;
+  return !cache.wasInSync || (revision !== undefined && isBehind(syncer, revision));
 }
 
 function heldCrumb({ resume }: Hello, cache: SnapshotCache): Breadcrumb | undefined {

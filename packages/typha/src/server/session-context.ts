@@ -34,6 +34,8 @@ export interface SessionContext {
   advice(code: RejectCode | GoodbyeCode): Advice;
   /** The ping of this moment, one frame for all clients of a type. */
   pingFrame(type: SyncerType): Buffer;
+  /** True while this server has not read the datastore as far as a client was told of it. */
+  isBehind(type: SyncerType, revision: number): boolean;
   /** Unix ms of the last answer of a stream's source, if it is stale. */
   staleSinceMs(type: SyncerType): number | undefined;
   /** Where the propagation times of a type are kept. */

@@ -6,6 +6,7 @@ import { BucketDigests, encodeMessage, frameMessage, hashValue, type Hello } fro
 import type { SyncStatus } from "@bulrush/model";
 import { createMetrics, memoryLogger } from "@bulrush/service";
 import { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { Reached } from "../pipeline/reached-revision.ts";
 import { FakeTransport } from "../testing/fake-transport.ts";
 import { runTranscript } from "../testing/transcript.ts";
 import { settingUpdate } from "../testing/updates.ts";
@@ -33,6 +34,7 @@ class World {
   readonly clients = new Map<string, FakeTransport>();
   upstreamAgeMs = 250;
   peers: readonly string[] = [];
+  reached: Reached | undefined = undefined;
   #readRecords = 0;
 
   constructor() {
@@ -52,7 +54,7 @@ class World {
   #serve(settings: Partial<SyncServerSettings>): SyncServer {
     return new SyncServer({
       settings: { ...DEFAULT_SERVER_SETTINGS, serverName: "typha-1", ...settings },
-      streams: [{ cache: this.cache, upstreamAgeMs: () => this.upstreamAgeMs }],
+      streams: [{ cache: this.cache, upstreamAgeMs: () => this.upstreamAgeMs, reached: () => this.reached }],
       clock: this.clock,
       random: () => 0.5,
       defer: setImmediate,
@@ -108,6 +110,9 @@ class World {
         break;
       case "upstream-age":
         this.upstreamAgeMs = Number(name) * 1000;
+        return "ok";
+      case "revision":
+        this.reached = { revision: Number(name), isWhole: args[1] !== "torn" };
         return "ok";
       case "peers":
         this.peers = args;
@@ -182,6 +187,7 @@ function helloOf(name: string, args: readonly string[]): Hello {
     clientId: facts.get("id") ?? name,
     ...(epoch && { resume: { epoch, sequence: Number(sequence) } }),
     ...(held !== undefined && { digests: digestsOf(held) }),
+    ...(facts.has("revision") && { revision: Number(facts.get("revision")) }),
   };
 }
 

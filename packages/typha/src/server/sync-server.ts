@@ -2,6 +2,7 @@ import type { Clock } from "@bulrush/base";
 import { frameMessage, type GoodbyeCode, type RejectCode, type SyncerType } from "@bulrush/proto";
 import type { Logger } from "@bulrush/service";
 import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { Reached } from "../pipeline/reached-revision.ts";
 import { ClientRegistry } from "./client-registry.ts";
 import { ClientSession } from "./client-session.ts";
 import { Drain } from "./drain.ts";
@@ -18,6 +19,8 @@ export interface ServedStream {
   readonly cache: SnapshotCache;
   /** Age of the oldest kind's last answer from the datastore. */
   readonly upstreamAgeMs: () => number;
+  /** How far the source has read its datastore; undefined: revisions say nothing. */
+  readonly reached?: () => Reached | undefined;
   /** Hears how long each fan-out of this stream took: the flush window goes by it. */
   readonly onFanOut?: (durationMs: number) => void;
 }
@@ -93,6 +96,8 @@ export class SyncServer {
   readonly #idPrefix: string;
   readonly #pings = new Map<SyncerType, { readonly atMs: number; readonly frame: Buffer }>();
   readonly #propagation = new Map<SyncerType, PropagationWindow>();
+  /** The highest revision above our own that a client was told of, and since when we know. */
+  readonly #heardOf = new Map<SyncerType, { readonly revision: number; readonly atMs: number }>();
   #nextId = 1;
   #drain: Drain | undefined = undefined;
   #cancelSweep: () => void = () => {};
@@ -117,6 +122,7 @@ export class SyncServer {
       admission: () => this.#admission(),
       advice: (code) => this.#advice(code),
       pingFrame: (type) => this.#pingFrame(type),
+      isBehind: (type, revision) => this.#isBehind(type, revision),
       staleSinceMs: (type) => this.#staleSinceMs(type),
       propagation: (type) => this.propagation(type),
       onStreaming: (session) => this.#onStreaming(session),
@@ -251,6 +257,22 @@ export class SyncServer {
   #staleSinceMs(type: SyncerType): number | undefined {
     const ageMs = this.#streams.get(type)?.upstreamAgeMs() ?? 0;
     return this.#isStale(ageMs) ? Math.max(0, this.#options.clock.nowMs() - ageMs) : undefined;
+  }
+
+  /**
+   * True while a client was told of a revision that this server has not read. Where the datastore was set back to an
+   * older state that would be for ever: so no more, once all kinds have answered since it was first heard of.
+   */
+  #isBehind(type: SyncerType, revision: number): boolean {
+    const stream = this.#streams.get(type);
+    const reached = stream?.reached?.();
+    if (stream === undefined || reached === undefined) return false;
+    const nowMs = this.#options.clock.monotonicMs();
+    let heard = this.#heardOf.get(type);
+    if (heard !== undefined && heard.revision <= reached.revision) this.#heardOf.delete(type);
+    if (revision <= reached.revision) return !reached.isWhole;
+    if (heard === undefined || heard.revision < revision) this.#heardOf.set(type, (heard = { revision, atMs: nowMs }));
+    return !reached.isWhole || stream.upstreamAgeMs() >= nowMs - heard.atMs;
   }
 
   #isStale(upstreamAgeMs: number): boolean {

@@ -15,5 +15,6 @@ export const hello: MessageTable<Hello> = defineMessage<Hello>({
     clientId: text(1, 64),
     resume: optional(group({ epoch: text(1, 64), sequence: uint() })),
     digests: optional(digests),
+    revision: optional(uint()),
   },
 });
