@@ -10,6 +10,7 @@ import { semanticsKernel } from "./semantics-kernel.ts";
 import type { Scenario } from "./scenario.ts";
 import { staleTypha } from "./stale-typha.ts";
 import { typhaChaos } from "./typha-chaos.ts";
+import { typhaChaosProcesses } from "./typha-chaos-processes.ts";
 import { typhaKill } from "./typha-kill.ts";
 
 /** Every scenario, in the order in which `--list` shows them. */
@@ -22,6 +23,7 @@ export const SCENARIOS: readonly Scenario[] = [
   rollingRestart,
   staleTypha,
   typhaChaos,
+  typhaChaosProcesses,
   datastoreChurn,
   datastoreSame,
   datastoreDegraded,
