@@ -93,7 +93,7 @@ export class TyphaProcesses {
   }
 
   async stopAll(): Promise<void> {
-    await Promise.all(this.#programs.map((program) => program?.stop("SIGKILL")));
+    for (const program of this.#programs) await program?.stop("SIGKILL");
   }
 
   #program(index: number): Program {
