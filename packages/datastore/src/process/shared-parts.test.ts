@@ -25,6 +25,12 @@ describe("SharedParts", () => {
       fc.property(object, fc.string({ unit: fc.constantFrom("a", "}", '"') }), (labels, extra) => {
         const found = parts.map(labels, extra, withExtra);
         assert.deepEqual(Array.from(found), Array.from(withExtra(labels, extra)));
+        // The same again, at once and after another one; the order of names plays no part.
+        const turned = Object.fromEntries(Object.entries(labels).reverse());
+        assert.equal(parts.map({ ...labels }, extra, withExtra), found);
+        assert.deepEqual(Array.from(parts.map(turned, extra, withExtra)), Array.from(found));
+        parts.map({ other: "x" }, extra, withExtra);
+        assert.equal(parts.map({ ...labels }, extra, withExtra), found);
       }),
     );
   });

@@ -1,5 +1,7 @@
 import { RecentCache } from "@bulrush/base";
 
+type Texts = Readonly<Record<string, string>>;
+
 /** Parts of each sort that are remembered, twice over at most; a label map takes about 1 KB. */
 const GENERATION_SIZE = 4096;
 
@@ -12,6 +14,8 @@ export class SharedParts {
   readonly #texts = new RecentCache<string>(GENERATION_SIZE);
   readonly #plain = new RecentCache<object>(GENERATION_SIZE);
   readonly #maps = new RecentCache<ReadonlyMap<string, string>>(GENERATION_SIZE);
+  /** Of the last call of `map`: in a list the pods of one template stand side by side. */
+  #last: { readonly object: Texts; readonly extra: string; readonly made: ReadonlyMap<string, string> } | undefined;
 
   text(text: string): string {
     const known = this.#texts.get(text);
@@ -35,15 +39,23 @@ export class SharedParts {
    * The object is looked up as JSON: no mere joining is safe from a value that contains the joint.
    */
   map(
-    object: Readonly<Record<string, string>>,
+    object: Texts,
     extra: string,
-    make: (object: Readonly<Record<string, string>>, extra: string) => ReadonlyMap<string, string>,
+    make: (object: Texts, extra: string) => ReadonlyMap<string, string>,
   ): ReadonlyMap<string, string> {
+    if (this.#last?.extra === extra && isSame(this.#last.object, object)) return this.#last.made;
     const contents = JSON.stringify(object) + extra;
-    const known = this.#maps.get(contents);
-    if (known !== undefined) return known;
-    const made = make(object, extra);
-    this.#maps.set(contents, made);
+    let made = this.#maps.get(contents);
+    if (made === undefined) {
+      made = make(object, extra);
+      this.#maps.set(contents, made);
+    }
+    this.#last = { object, extra, made };
     return made;
   }
+}
+
+function isSame(one: Texts, other: Texts): boolean {
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
 }
