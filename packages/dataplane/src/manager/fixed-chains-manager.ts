@@ -5,7 +5,7 @@ import type { DesiredTables } from "../desired/tables.ts";
 import { DSCP_SET } from "../render/dscp-chain.ts";
 import { fixedChains } from "../render/fixed-chains.ts";
 import { POOL_SETS } from "../render/nat-chains.ts";
-import { HOST_SETS } from "../render/vxlan-rules.ts";
+import { HOST_SETS } from "../render/tunnel-rules.ts";
 import type { Family } from "../render/statements.ts";
 import { EMPTY_TOPOLOGY, type Topology } from "../render/topology.ts";
 import type { DscpManager } from "./dscp-manager.ts";
@@ -81,7 +81,10 @@ export class FixedChainsManager implements Manager {
         });
         return;
       case "Encapsulation":
-        this.#setTopology({ vxlan: { 4: message.vxlan_enabled, 6: message.vxlan_enabled_v6 } });
+        this.#setTopology({
+          ipip: message.ipip_enabled,
+          vxlan: { 4: message.vxlan_enabled, 6: message.vxlan_enabled_v6 },
+        });
         return;
       case "VXLANTunnelEndpointUpdate":
         if (message.node === this.#config.hostname)

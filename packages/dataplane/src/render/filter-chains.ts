@@ -29,7 +29,7 @@ import {
 } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
 import { allow, deny } from "./verdicts.ts";
-import { vxlanInput, vxlanOutput } from "./vxlan-rules.ts";
+import { ipipInput, ipipOutput, vxlanInput, vxlanOutput } from "./tunnel-rules.ts";
 
 const LAYER = "filter";
 
@@ -45,7 +45,9 @@ const to = (name: string): ReturnType<typeof jump> => jump(layered(LAYER, name))
 /** filter-INPUT: packets for this host. Those from workloads never come back from `cali-wl-to-host`. */
 export function inputChain(config: DataplaneConfig, topology: Topology, family: Family, sets: SetLookup): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
-  const rules: RuleState[] = topology.vxlan[family] ? vxlanInput(config, family, sets) : [];
+  const rules: RuleState[] = [];
+  if (topology.ipip && family === 4) rules.push(...ipipInput(config, sets));
+  if (topology.vxlan[family]) rules.push(...vxlanInput(config, family, sets));
   for (const prefix of config.interfacePrefixes)
     rules.push(rule(inInterfaces(prefix), goto(layered(LAYER, CHAIN.workloadToHost))));
   if (topology.hostEndpoints)
@@ -114,6 +116,7 @@ export function outputChain(config: DataplaneConfig, topology: Topology, family:
   return chain(LAYER, CHAIN.output, [
     rule(marked(accept), ...allow(LAYER, config)),
     ...config.interfacePrefixes.map((prefix) => rule(outInterfaces(prefix), verdict(RETURN))),
+    ...(topology.ipip && family === 4 ? ipipOutput(config, sets) : []),
     ...(topology.vxlan[family] ? vxlanOutput(config, family, sets) : []),
     rule(clearMark(accept + pass + scratch0 + scratch1)),
     rule(withoutFlow(), to(CHAIN.toHost)),

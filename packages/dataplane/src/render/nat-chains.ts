@@ -7,7 +7,7 @@ import { ruleMatch } from "./rule/rule-match.ts";
 import type { SetLookup } from "./set-shape.ts";
 import { COUNTER, equals, type Family, jump, meta, outInterface, outInterfaces } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
-import { HOST_SETS, tunnelMasquerade } from "./vxlan-rules.ts";
+import { HOST_SETS, tunnelMasquerade } from "./tunnel-rules.ts";
 
 /** Ids of the sets of pool networks. */
 export const POOL_SETS = {

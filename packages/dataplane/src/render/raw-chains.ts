@@ -19,7 +19,7 @@ import {
 } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
 import { deny } from "./verdicts.ts";
-import { vxlanUntracked } from "./vxlan-rules.ts";
+import { vxlanUntracked } from "./tunnel-rules.ts";
 
 const LAYER = "raw";
 

@@ -6,6 +6,8 @@ export interface Topology {
   readonly adminDown: boolean;
   /** Service addresses by which no packet may leave in a loop, in both families. */
   readonly serviceCidrs: readonly string[];
+  /** There are IPIP pools. */
+  readonly ipip: boolean;
   /** The family has VXLAN pools. */
   readonly vxlan: { readonly 4: boolean; readonly 6: boolean };
   /** This host has an address in the family's tunnel. */
@@ -22,6 +24,7 @@ export const EMPTY_TOPOLOGY: Topology = {
   hostEndpoints: false,
   adminDown: false,
   serviceCidrs: [],
+  ipip: false,
   vxlan: { 4: false, 6: false },
   tunnelAddress: { 4: false, 6: false },
   dscp: { 4: false, 6: false },

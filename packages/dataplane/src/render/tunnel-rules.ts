@@ -2,7 +2,7 @@ import type { RuleState, Statement } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
-import { commented, type Layer, rule } from "./layer.ts";
+import { commented, rule } from "./layer.ts";
 import { matchBlocks } from "./rule/match-blocks.ts";
 import { ruleMatch } from "./rule/rule-match.ts";
 import type { SetLookup } from "./set-shape.ts";
@@ -33,9 +33,42 @@ export function vxlanUntracked(config: DataplaneConfig): RuleState {
   return rule(...tunnelPackets(config), { kind: "notrack" });
 }
 
+/** IP in IP (IANA protocol 4). */
+const IPIP = { number: 4 } as const;
+
+/** Packets of IP in IP to this host, which has no other use for them: from hosts of the cluster they come in. */
+export function ipipInput(config: DataplaneConfig, sets: SetLookup): RuleState[] {
+  return [
+    ...allowTunnel(
+      { protocol: IPIP, src_ip_set_ids: [HOST_SETS.all] },
+      "IPIP packets from Calico hosts",
+      config,
+      4,
+      sets,
+    ),
+    commented(
+      "Drop IPIP packets from non-Calico hosts",
+      equals(meta("l4proto"), IPIP.number),
+      ...deny("filter", config),
+    ),
+  ];
+}
+
+/** Packets of IP in IP from this host to hosts of the cluster. */
+export function ipipOutput(config: DataplaneConfig, sets: SetLookup): RuleState[] {
+  return allowTunnel(
+    { protocol: IPIP, dst_ip_set_ids: [HOST_SETS.all] },
+    "IPIP packets to other Calico hosts",
+    config,
+    4,
+    sets,
+  );
+}
+
 /** Packets of the tunnel to this host: from its hosts they come in, from others they do not. */
 export function vxlanInput(config: DataplaneConfig, family: Family, sets: SetLookup): RuleState[] {
-  const known = between("src", config, family, sets, "filter");
+  const from = { ...vxlanMatch(config), src_ip_set_ids: [HOST_SETS.vxlan] };
+  const known = allowTunnel(from, `IPv${family} VXLAN packets from allowed hosts`, config, family, sets);
   return [
     ...known,
     commented(
@@ -49,31 +82,27 @@ export function vxlanInput(config: DataplaneConfig, family: Family, sets: SetLoo
 
 /** Packets of the tunnel from this host to its hosts. */
 export function vxlanOutput(config: DataplaneConfig, family: Family, sets: SetLookup): RuleState[] {
-  return between("dst", config, family, sets, "filter");
+  const to = { ...vxlanMatch(config), dst_ip_set_ids: [HOST_SETS.vxlan] };
+  return allowTunnel(to, `IPv${family} VXLAN packets to allowed hosts`, config, family, sets);
 }
 
-function between(
-  side: "src" | "dst",
+function vxlanMatch({ vxlanPort }: DataplaneConfig): Partial<DataplaneRule> {
+  return { protocol: PROTOCOL, dst_ports: [{ first: vxlanPort, last: vxlanPort }] };
+}
+
+/** Lets through what matches, of which the end on this side is an address of this host. */
+function allowTunnel(
+  wanted: Partial<DataplaneRule>,
+  what: string,
   config: DataplaneConfig,
   family: Family,
   sets: SetLookup,
-  layer: Layer,
 ): RuleState[] {
-  const hosts = side === "src" ? { src_ip_set_ids: [HOST_SETS.vxlan] } : { dst_ip_set_ids: [HOST_SETS.vxlan] };
-  const wanted: DataplaneRule = {
-    action: "allow",
-    ip_version: "ANY",
-    protocol: PROTOCOL,
-    dst_ports: [{ first: config.vxlanPort, last: config.vxlanPort }],
-    ...hosts,
-    rule_id: "",
-  };
-  const matched = ruleMatch(wanted, family, sets);
+  const matched = ruleMatch({ action: "allow", ip_version: "ANY", rule_id: "", ...wanted }, family, sets);
   if (matched === undefined) return [];
   const { before, condition } = matchBlocks(matched.groups, config.marks);
-  const own = equals(fibType(side === "src" ? "daddr" : "saddr"), "local");
-  const comment = `Allow IPv${family} VXLAN packets ${side === "src" ? "from" : "to"} allowed hosts`;
-  return [...before, commented(comment, ...condition, ...matched.statements, own, ...allow(layer, config))];
+  const own = equals(fibType(wanted.src_ip_set_ids === undefined ? "saddr" : "daddr"), "local");
+  return [...before, commented(`Allow ${what}`, ...condition, ...matched.statements, own, ...allow("filter", config))];
 }
 
 /**
