@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ManualClock, seededRandom } from "@bulrush/base";
+import { frameMessage, type ServerMessage } from "@bulrush/proto";
+import type { Update } from "@bulrush/model";
+import { createMetrics, silentLogger } from "@bulrush/service";
+import type { Breadcrumb } from "./cache/breadcrumb.ts";
+import { SnapshotCache } from "./cache/snapshot-cache.ts";
+import { createServerMetrics } from "./server/server-metrics.ts";
+import { DEFAULT_SERVER_SETTINGS } from "./server/settings.ts";
+import { SyncServer } from "./server/sync-server.ts";
+import { FakeTransport } from "./testing/fake-transport.ts";
+import { testHello } from "./testing/websocket-client.ts";
+
+const IS_LONG: boolean = process.env["BULRUSH_LONG_TESTS"] === "1";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function updateOf(name: string, revision: number, value: string | undefined): Update {
+  const type = value === undefined ? "deleted" : "unknown";
+  return {
+    key: { type: "GlobalConfig", name },
+    path: `/calico/v1/config/${name}`,
+    revision: String(revision),
+    value,
+    type,
+  };
+}
+
+/** A cache whose frames are kept as messages. */
+function cacheOf(maxBatch: number): {
+  readonly cache: SnapshotCache;
+  readonly read: (frame: Buffer) => ServerMessage[];
+} {
+  const messages: ServerMessage[] = [];
+  const cache = new SnapshotCache({
+    syncer: "felix",
+    epoch: "e",
+    nowMs: 0,
+    maxBatch,
+    yieldTurn: turn,
+    retainBytes: 1e9,
+    encodeFrame: (message) => {
+      const frame = Buffer.alloc(4);
+      frame.writeUInt32BE(messages.push(message) - 1);
+      return frame;
+    },
+  });
+  const read = (frame: Buffer): ServerMessage[] =>
+    Array.from({ length: frame.length / 4 }, (_, i) => messages[frame.readUInt32BE(i * 4)] as ServerMessage);
+  return { cache, read };
+}
+
+/** Reads the chain from its start, so many breadcrumbs at a time. */
+class Reader {
+  readonly step: number;
+  readonly state = new Map<string, unknown>();
+  maxRevision = 0;
+  revisionAtInSync: number | undefined = undefined;
+  #at: Breadcrumb;
+
+  constructor(start: Breadcrumb, step: number) {
+    this.#at = start;
+    this.step = step;
+  }
+
+  /** False at the head. */
+  go(read: (frame: Buffer) => ServerMessage[]): boolean {
+    for (let i = 0; i < this.step; i++) {
+      const next = this.#at.next;
+      if (next === undefined) return false;
+      this.#at = next;
+      for (const message of read(next.frame)) this.#take(message);
+    }
+    return true;
+  }
+
+  #take(message: ServerMessage): void {
+    if (message.type === "status" && message.status === "in-sync") this.revisionAtInSync = this.maxRevision;
+    if (message.type !== "delta") return;
+    for (const { path, value, revision, updateType } of message.kvs) {
+      assert.equal(updateType === "new", value !== undefined && !this.state.has(path), "first sight is new");
+      if (value === undefined) this.state.delete(path);
+      else this.state.set(path, value);
+      this.maxRevision = Math.max(this.maxRevision, Number(revision));
+    }
+  }
+}
+
+for (const count of [123, 12_345, ...(IS_LONG ? [123_456] : [])])
+  test(`readers of four speeds end with one state after ${count} updates in batches of 10, in sync at the last`, () => {
+    const random = seededRandom(count);
+    const { cache, read } = cacheOf(10);
+    const readers = [1, 7, 100, Number.POSITIVE_INFINITY].map((step) => new Reader(cache.head, step));
+    const wanted = new Map<string, unknown>();
+    let last = 0;
+    for (let revision = 1; revision <= count; ) {
+      const updates: Update[] = [];
+      for (let i = 0; i < 37 && revision <= count; i++, revision++) {
+        const update = updateOf(
+          `n${Math.floor(random() * 500)}`,
+          revision,
+          random() < 0.2 ? undefined : `v${revision}`,
+        );
+        if (update.value !== undefined || wanted.has(update.path)) last = revision;
+        if (update.value === undefined) wanted.delete(update.path);
+        else wanted.set(update.path, update.value);
+        updates.push(update);
+      }
+      cache.publish({ updates, nowMs: revision });
+      for (const reader of readers) reader.go(read);
+    }
+    cache.publish({ updates: [], status: "in-sync", nowMs: count });
+    for (const reader of readers) {
+      while (reader.go(read));
+      assert.deepEqual(reader.state, wanted);
+      assert.equal(reader.revisionAtInSync, last);
+    }
+  });
+
+test("100 clients that join at any time end with 1,000 keys, and each key's changes came in order", async () => {
+  const clock = new ManualClock(1000);
+  const cache = new SnapshotCache({
+    syncer: "felix",
+    epoch: "e",
+    nowMs: 0,
+    encodeFrame: frameMessage,
+    yieldTurn: turn,
+  });
+  const server = new SyncServer({
+    settings: DEFAULT_SERVER_SETTINGS,
+    streams: [{ cache, upstreamAgeMs: () => 0 }],
+    clock,
+    random: () => 0.5,
+    defer: setImmediate,
+    logger: silentLogger,
+    metrics: createServerMetrics(createMetrics()),
+  });
+  const clients: FakeTransport[] = [];
+  for (let round = 0; round < 100; round++) {
+    const updates = Array.from({ length: 10 }, (_, i) => updateOf(`n${round * 10 + i}`, round, "1"));
+    // Every key of the round before is changed once more.
+    const changes =
+      round === 0 ? [] : Array.from({ length: 10 }, (_, i) => updateOf(`n${round * 10 - 10 + i}`, round, "2"));
+    cache.publish({ updates: [...updates, ...changes], nowMs: round });
+    const client = new FakeTransport(`10.0.0.1:${round}`);
+    clients.push(client);
+    server.accept(client);
+    client.send(testHello(`node-${round}`));
+    await turn();
+  }
+  cache.publish({ updates: [], status: "in-sync", nowMs: 100 });
+  const isDone = ({ messages }: FakeTransport): boolean => {
+    const last = messages.at(-1);
+    return last?.type === "status" && last.status === "in-sync";
+  };
+  for (let turns = 0; turns < 100_000 && !clients.every(isDone); turns++) await turn();
+  for (const { messages } of clients) {
+    const seen = new Map<string, unknown[]>();
+    for (const message of messages)
+      if ("kvs" in message)
+        for (const { path, value } of message.kvs) seen.set(path, [...(seen.get(path) ?? []), value]);
+    assert.equal(seen.size, 1000);
+    for (const [path, values] of seen) {
+      const isLast = Number(/n(\d+)$/.exec(path)?.[1]) >= 990;
+      const whole = isLast ? ["1"] : ["1", "2"];
+      assert.deepEqual(values, whole.slice(-values.length), path);
+    }
+  }
+  server.close();
+});
