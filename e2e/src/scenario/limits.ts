@@ -43,7 +43,7 @@ async function run({ quick, progress }: ScenarioOptions): Promise<ScenarioFigure
     await world.counted();
     await checkLimit(world);
     for (const { what, nodes } of steps) {
-      const before = world.connects();
+      const [before, movesBefore] = [world.connects(), world.moves];
       if (what === "join") await world.startTypha(settings);
       else if (what === "leave") await world.stopTypha();
       else await world.setNodes(nodes);
@@ -60,6 +60,8 @@ async function run({ quick, progress }: ScenarioOptions): Promise<ScenarioFigure
       assert.ok(twice < Math.max(1, 0.01 * clients), `${shown}: ${twice} clients were moved twice`);
       if (what === "nodes") assert.equal(all, 0, `${shown}: nothing was to be moved`);
       else assert.ok(all > 0, `${shown}: nothing was moved`);
+      // Who is handed over is served until the other server has it.
+      if (what === "join") assert.equal(world.moves - movesBefore, all, `${shown}: without a moment in between`);
       [widest, movedTwice, moved] = [Math.max(widest, spread), Math.max(movedTwice, twice), moved + all];
     }
     assert.equal(world.madeUpDeletes, 0, "nobody was ever told that something is gone that is not");

@@ -68,12 +68,12 @@ export function createTyphaBalancer(options: TyphaBalancerOptions): TyphaBalance
     askLoad: (address, reserve, signal) => askLoad(address, reserve, tls, signal),
     streams: () =>
       server.sessions().flatMap((session) => {
-        const { hello, state, connectedAtMs } = session;
-        if (hello === undefined || state !== "streaming") return [];
+        const { hello, state, connectedAtMs, isLeaving } = session;
+        if (hello === undefined || state !== "streaming" || isLeaving) return [];
         return {
           clientId: hello.clientId,
           connectedAtMs,
-          goodbye: (reason: string, peers: readonly string[]) => session.goodbye("rebalancing", reason, peers),
+          goodbye: (reason: string, peers: readonly string[]) => session.handOver(reason, peers),
         };
       }),
     takesClients: options.takesClients,

@@ -19,6 +19,10 @@ import type { Breach, Transport } from "./transport.ts";
 
 /** After a last word, how long the connection may still take to close. */
 const CLOSING_MS = 3000;
+/** A client that is handed over is served for so long while it dials another server. */
+const LEAVING_MS = 5000;
+/** Its goodbye is said already. */
+const NO_WORD: Buffer = Buffer.alloc(0);
 /** RFC 6455 section 7.4.1: going away, policy violation. */
 const CLOSE_GOING_AWAY = 1001;
 const CLOSE_POLICY = 1008;
@@ -65,6 +69,8 @@ export class ClientSession {
   #waitDeadlineMs = Number.POSITIVE_INFINITY;
   #stopWaiting: () => void = () => {};
   #tryToBegin: () => boolean = () => true;
+  /** Monotonic: until when a client that was handed over is served; undefined: it was not. */
+  #leaveByMs: number | undefined = undefined;
   /** A last word that waits for the write in flight. */
   #lastWord: { readonly frame: Buffer; readonly closeCode: number } | undefined = undefined;
 
@@ -124,6 +130,23 @@ export class ClientSession {
     this.#end(this.#goodbyeFrame(code, reason, peers), expected ? CLOSE_GOING_AWAY : CLOSE_POLICY);
   }
 
+  /**
+   * Asks the client to go to one of these servers, best first, and serves it until it has gone, for 5 s at most: it need
+   * not be without a server.
+   */
+  handOver(reason: string, peers: readonly string[]): void {
+    if (this.#state !== "streaming" || this.isLeaving) return;
+    this.#context.logger.info("Handing a client over", { ...this.describe(), reason, peers });
+    this.#context.metrics.goodbye("rebalancing");
+    this.#leaveByMs = this.#context.clock.monotonicMs() + LEAVING_MS;
+    this.#stream?.say(this.#goodbyeFrame("rebalancing", reason, peers));
+  }
+
+  /** It was asked to go elsewhere. */
+  get isLeaving(): boolean {
+    return this.#leaveByMs !== undefined;
+  }
+
   /** Cuts the connection without a word: for peers that do not read any more. */
   cut(reason: string): void {
     if (this.#state === "closed") return;
@@ -148,6 +171,10 @@ export class ClientSession {
         if (nowMs - this.#closingSinceMs >= CLOSING_MS) this.transport.destroy();
         return;
       case "streaming": {
+        if (this.#leaveByMs !== undefined && nowMs >= this.#leaveByMs) {
+          this.#end(NO_WORD, CLOSE_GOING_AWAY);
+          return;
+        }
         const verdict = this.#stream?.sweep(nowMs);
         if (verdict === undefined) return;
         if (verdict.cut) this.cut(verdict.reason);

@@ -76,6 +76,8 @@ export class ClientStream {
   #snapshotDoneMs: number | undefined = undefined;
   #nextPingMs = 0;
   #pingDue = false;
+  /** Frames for this client alone. */
+  readonly #words: Buffer[] = [];
   /** Unanswered since, monotonic. */
   #pingSentMs: number | undefined = undefined;
   #appliedSequence: number | undefined = undefined;
@@ -120,6 +122,12 @@ export class ClientStream {
     this.pump();
   }
 
+  /** Says a frame as soon as the socket is free, between those of the stream. Not before `begin`. */
+  say(frame: Buffer): void {
+    this.#words.push(frame);
+    this.pump();
+  }
+
   /** Hands the next piece to the socket, if it is free and there is one. Cheap when there is nothing to do. */
   pump(): void {
     if (this.#busy || this.#stopped) return;
@@ -145,6 +153,10 @@ export class ClientStream {
       const frame = this.#context.pingFrame(this.syncer);
       piece.push(frame);
       bytes += frame.length;
+    }
+    for (const word of this.#words.splice(0)) {
+      piece.push(word);
+      bytes += word.length;
     }
     if (piece.length === 0) return;
     this.#busy = true;
@@ -254,7 +266,8 @@ export class ClientStream {
     this.#onWritten();
     if (this.#stopped) return;
     if (this.#snapshotDoneMs === undefined && this.#frames.length === 0) this.#afterSnapshot();
-    if (this.#frames.length > 0 || this.#crumb?.next !== undefined || this.#pingDue) this.#context.defer(this.#again);
+    if (this.#frames.length > 0 || this.#crumb?.next !== undefined || this.#pingDue || this.#words.length > 0)
+      this.#context.defer(this.#again);
   }
 
   #afterSnapshot(): void {
