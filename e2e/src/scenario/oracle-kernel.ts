@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { PodFlow } from "../lab/matrix.ts";
+import type { Resource } from "@bulrush/model";
+import { describeFlow, type PodFlow } from "../lab/matrix.ts";
 import { LabSession } from "../lab/session.ts";
 import { writeManifest } from "../lab/write-manifest.ts";
 import { cellsOf, loadOracleCases, type OracleCase, type OracleStep } from "../oracle/case.ts";
@@ -10,8 +11,20 @@ import type { Scenario, ScenarioFigures, ScenarioOptions } from "./scenario.ts";
 const MANIFESTS: string = join(WORK_DIR, "manifests");
 const FILE: string = join(MANIFESTS, "world.json");
 
+/** How packets get from host to host, where the fabric does not know the pods. */
+export interface OracleWire {
+  /** The world as it is on this wire. */
+  readonly adapt: (resources: Resource[]) => Resource[];
+  /** The families that the oracle's answers hold for. */
+  readonly families: (world: readonly Resource[]) => readonly (4 | 6)[];
+  readonly agentEnv: Readonly<Record<string, string>>;
+  /** Called once the hosts are there, and at the end; throws when packets went another way. */
+  readonly prepare: () => void;
+  readonly check: () => void;
+}
+
 /** The short form: every case of several steps, and cases until each tag has come twice where it can. */
-function someCases(cases: readonly OracleCase[]): OracleCase[] {
+export function someCases(cases: readonly OracleCase[]): OracleCase[] {
   const times = new Map<string, number>();
   const count = (one: OracleCase): void => {
     for (const tag of one.tags) times.set(tag, (times.get(tag) ?? 0) + 1);
@@ -33,49 +46,68 @@ function someCases(cases: readonly OracleCase[]): OracleCase[] {
   return cases.filter((one) => chosen.has(one));
 }
 
-async function wrongCells(session: LabSession, step: OracleStep): Promise<{ tried: number; wrong: string[] }> {
+async function wrongCells(
+  session: LabSession,
+  step: OracleStep,
+  families: readonly (4 | 6)[],
+): Promise<{ tried: number; wrong: string[] }> {
   const pods = new Map(session.plan.pods.map((pod) => [pod.name, pod]));
   const cells = cellsOf(step);
-  const flows = cells.map((cell): PodFlow => {
+  const tries = cells.flatMap((cell) => {
     const from = pods.get(cell.from);
     const to = pods.get(cell.to);
-    const address = to?.addresses[0];
-    if (from === undefined || to === undefined || address === undefined)
+    if (from === undefined || to === undefined || to.addresses.length === 0)
       throw new Error(`The lab lacks ${cell.from} or ${cell.to}`);
-    return { from, to, address, protocol: cell.protocol, port: cell.port };
+    const addresses = to.addresses.filter(({ family }) => families.includes(family));
+    return addresses.map((address) => {
+      const flow: PodFlow = { from, to, address, protocol: cell.protocol, port: cell.port };
+      return { cell, flow };
+    });
   });
   const answers = await session.cluster.prober.run(
-    flows.map((flow, i) => {
+    tries.map(({ cell, flow }) => {
       const from = session.cluster.network.pod(flow.from.name);
       if (from === undefined) throw new Error(`The lab lacks the pod ${flow.from.name}`);
-      const expect = cells[i]?.connects === true;
-      return { from: from.namespace, to: flow.address, protocol: flow.protocol, port: flow.port, expect };
+      const { address: to, port, protocol } = flow;
+      return { from: from.namespace, to, protocol, port, expect: cell.connects };
     }),
   );
-  const wrong = cells.flatMap((cell, i) =>
+  const wrong = tries.flatMap(({ cell, flow }, i) =>
     answers[i] === cell.connects
       ? []
-      : [
-          `${cell.from} -> ${cell.to} ${cell.protocol}/${cell.port} ${answers[i] === true ? "connects" : "does not connect"}`,
-        ],
+      : [`${describeFlow(flow)} ${answers[i] === true ? "connects" : "does not connect"}`],
   );
-  return { tried: cells.length, wrong };
+  return { tried: tries.length, wrong };
 }
 
-async function runOracleCases(cases: readonly OracleCase[], options: ScenarioOptions): Promise<ScenarioFigures> {
-  writeManifest(FILE, new OracleWorld().resources());
-  const session = await LabSession.start({ workDir: WORK_DIR, manifestDir: MANIFESTS });
+/** Without a wire, the fabric knows where every pod is. */
+export async function runOracleCases(
+  cases: readonly OracleCase[],
+  options: ScenarioOptions,
+  wire?: OracleWire,
+): Promise<ScenarioFigures> {
+  const write = (world: OracleWorld): void => {
+    const resources = world.resources();
+    writeManifest(FILE, wire === undefined ? resources : wire.adapt(resources));
+  };
+  write(new OracleWorld());
+  const session = await LabSession.start({
+    workDir: WORK_DIR,
+    manifestDir: MANIFESTS,
+    ...(wire === undefined ? {} : { agentEnv: wire.agentEnv }),
+  });
   const totals = { cases: 0, steps: 0, cells: 0 };
   const failures: string[] = [];
   try {
     await session.refresh();
+    wire?.prepare();
     for (const one of cases) {
       const world = new OracleWorld();
       for (const [i, step] of one.steps.entries()) {
         for (const action of step.actions) world.apply(action);
-        writeManifest(FILE, world.resources());
+        write(world);
         await session.refresh();
-        const { tried, wrong } = await wrongCells(session, step);
+        const { tried, wrong } = await wrongCells(session, step, wire?.families(world.resources()) ?? [4]);
         totals.steps++;
         totals.cells += tried;
         for (const text of wrong) failures.push(`${one.description}, step ${i}: ${text}`);
@@ -88,6 +120,7 @@ async function runOracleCases(cases: readonly OracleCase[], options: ScenarioOpt
           `${session.cluster.logs()}\nPackets disagree with the oracle:\n${failures.slice(0, 20).join("\n")}`,
         );
     }
+    wire?.check();
   } finally {
     await session.stop();
   }

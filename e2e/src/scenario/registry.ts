@@ -4,6 +4,7 @@ import { datastoreDegraded } from "./datastore-degraded.ts";
 import { datastoreSame } from "./datastore-same.ts";
 import { limits } from "./limits.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
+import { oracleVxlan } from "./oracle-vxlan.ts";
 import { randomKernel } from "./random-kernel.ts";
 import { rollingRestart } from "./rolling-restart.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
@@ -16,6 +17,7 @@ import { typhaKill } from "./typha-kill.ts";
 /** Every scenario, in the order in which `--list` shows them. */
 export const SCENARIOS: readonly Scenario[] = [
   oracleKernel,
+  oracleVxlan,
   semanticsKernel,
   randomKernel,
   agentKill,
