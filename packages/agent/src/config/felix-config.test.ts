@@ -102,6 +102,16 @@ test("restartNeededBy() names what differs, but not what is live, without effect
   assert.deepEqual(restartNeededBy(before, before), []);
 });
 
+test("restartNeededBy() leaves out a default that is now said, and one that is said no more", () => {
+  const silent = loadFelixConfig(local({}));
+  const said = loadFelixConfig(local({}), [layer({ FloatingIPs: "Disabled", VXLANPort: "4789" })]);
+  assert.deepEqual(restartNeededBy(silent, said), []);
+  assert.deepEqual(restartNeededBy(said, silent), []);
+  const other = loadFelixConfig(local({}), [layer({ FloatingIPs: "Enabled", VXLANPort: "4789" })]);
+  assert.deepEqual(restartNeededBy(said, other), ["FloatingIPs"]);
+  assert.deepEqual(restartNeededBy(other, silent), ["FloatingIPs"]);
+});
+
 test("restartNeededBy() leaves out what cannot be read any more", () => {
   const before = loadFelixConfig(local({}), [layer({ VXLANPort: "1", DefaultEndpointToHostAction: "DROP" })]);
   const after = loadFelixConfig(local({}), [layer({ VXLANPort: "many", DefaultEndpointToHostAction: "DORP" })]);
