@@ -446,6 +446,11 @@ sequence("staged policies are listed under their own kind, and not at all when t
     kvs: [POLICY_1, staged("pol-1", { staged_action: "Delete" }), EP1],
     expect: { policies: [GNP("pol-1")], workloadTiers: { [EP1_ID]: POL1_TIERS } },
   },
+  {
+    name: "the word removes no policy that is enforced",
+    kvs: [policy("pol-1", { ...(POLICY_1.value as object), staged_action: "Delete" }), EP1],
+    expect: { policies: [GNP("pol-1")], workloadTiers: { [EP1_ID]: POL1_TIERS } },
+  },
 ]);
 
 sequence("policies of one name in several kinds and namespaces are different", [

@@ -18,6 +18,7 @@ import { scanRule } from "../rules/scan-rule.ts";
 import type { SpecCache } from "../rules/spec-cache.ts";
 import type { EventSequencer } from "../sequencer/event-sequencer.ts";
 import type { IpSetUsers } from "../sets/ip-set-users.ts";
+import { isStaged } from "../state/id-text.ts";
 import {
   type EndpointKey,
   LocalEndpoint,
@@ -147,8 +148,8 @@ export class ActiveRules {
   }
 
   setPolicy(key: PolicyKey, text: string, given: Policy | undefined): void {
-    // A staged policy that stands for the removal of its original says nothing itself.
-    const value = given?.staged_action === "Delete" ? undefined : given;
+    // A staged policy that stands for the removal of its original says nothing itself. On any other the word means nothing.
+    const value = given?.staged_action === "Delete" && isStaged(key) ? undefined : given;
     let policy = this.#policies.get(text);
     if (policy === undefined) {
       if (value === undefined) return;

@@ -86,3 +86,28 @@ sequence("a workload is a BGP peer when one selects it on this node, the first b
     expect: { also: field("local_bgp_peer", { client: undefined }) },
   },
 ]);
+
+const limited = (qosControls: Readonly<Record<string, number>>): KV => workload("client", { qosControls });
+
+sequence("the DSCP of a workload is a policy of its own, not one of its limits", [
+  {
+    name: "a limit and a DSCP",
+    kvs: [limited({ ingressMaxConnections: 4, dscp: 46 })],
+    expect: {
+      also: (actual) => {
+        field("qos_controls", { client: { ingressMaxConnections: 4 } })(actual);
+        field("qos_policies", { client: [{ destination: "", dscp: 46 }] })(actual);
+      },
+    },
+  },
+  {
+    name: "only a DSCP",
+    kvs: [limited({ dscp: 0 })],
+    expect: {
+      also: (actual) => {
+        field("qos_controls", { client: undefined })(actual);
+        field("qos_policies", { client: [{ destination: "", dscp: 0 }] })(actual);
+      },
+    },
+  },
+]);

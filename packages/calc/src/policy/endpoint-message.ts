@@ -51,7 +51,7 @@ export function workloadMessage(
     allow_spoofed_source_prefixes: value.allow_spoofed_source_ips ?? [],
     annotations: value.annotations ?? NO_MAP,
     qos_policies: qosPolicies(qos),
-    ...(qos === undefined ? {} : { qos_controls: qos }),
+    ...qosControls(qos),
     ...(redirect === undefined ? {} : { skip_redir: redirect }),
     ...computed,
   };
@@ -73,6 +73,13 @@ export function hostMessage(value: HostEndpoint, tiers: HostTiers): DataplaneHos
 
 function nats(mappings: readonly NatMapping[] | undefined): readonly NatInfo[] {
   return (mappings ?? []).map(({ ext_ip, int_ip }) => ({ ext_ip, int_ip }));
+}
+
+/** The limits. The DSCP is none: it goes with the policies below. */
+function qosControls(qos: QoSControls | undefined): Pick<DataplaneWorkloadEndpoint, "qos_controls"> {
+  if (qos === undefined) return {};
+  const { dscp: _, ...limits } = qos;
+  return Object.keys(limits).length === 0 ? {} : { qos_controls: limits };
 }
 
 /** The DSCP of packets that leave the endpoint, whatever their destination. */

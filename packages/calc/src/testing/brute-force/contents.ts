@@ -1,0 +1,34 @@
+import type { Key, KeyType, Resource, ResourceKey, ResourceKind, ValueOf } from "@bulrush/model";
+import type { KV } from "../harness.ts";
+
+/** All that the datastore holds, by path. The model below reads nothing else: no history, no index. */
+export type Contents = ReadonlyMap<string, KV>;
+
+type KeyOf<T extends KeyType> = Extract<Key, { readonly type: T }>;
+
+/** Every key of one type with its value. */
+export function entriesOf<T extends KeyType>(contents: Contents, type: T): (readonly [KeyOf<T>, ValueOf[T]])[] {
+  const out: (readonly [KeyOf<T>, ValueOf[T]])[] = [];
+  for (const { key, value } of contents.values())
+    if (key.type === type) out.push([key as KeyOf<T>, value as ValueOf[T]]);
+  return out;
+}
+
+/** Every resource of one kind. */
+export function resourcesOf(contents: Contents, kind: ResourceKind): (readonly [ResourceKey, Resource])[] {
+  return entriesOf(contents, "Resource").filter(([key]) => key.kind === kind);
+}
+
+/** What the model judges for: a host ("*": all of them at once) and how its graph is set. */
+export interface View {
+  readonly contents: Contents;
+  readonly hostname: string;
+  /** Whether members that a broader member of their set covers are hidden. */
+  readonly suppressOverlaps: boolean;
+  readonly istioAmbient: boolean;
+  readonly routes: "none" | "CalicoIPAM" | "WorkloadIPs";
+}
+
+export function isLocal(view: View, hostname: string): boolean {
+  return view.hostname === "*" || view.hostname === hostname;
+}

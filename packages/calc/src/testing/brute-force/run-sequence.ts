@@ -1,0 +1,52 @@
+import { deepEqual } from "node:assert/strict";
+import { formatKey } from "@bulrush/model";
+import { Rig, type KV, update } from "../harness.ts";
+import { actualState } from "./actual-state.ts";
+import type { View } from "./contents.ts";
+import { expectedState } from "./expected-state.ts";
+import type { Plain } from "./plain.ts";
+import type { Sequence } from "./sequence.ts";
+
+/** Called after each flush that ended as expected. */
+export type OnFlush = (view: View, expected: Readonly<Record<string, Plain>>) => void;
+
+/** Plays a sequence on a graph; throws at the first flush after which the dataplane has not what the model says. */
+export function runSequence(sequence: Sequence, onFlush?: OnFlush): void {
+  const { suppressOverlaps, istioAmbient, routes, hostname } = sequence.view;
+  const isRouting = routes !== "none";
+  const rig = new Rig(hostname, {
+    suppressOverlaps,
+    istioAmbient,
+    routeSource: routes === "none" ? "CalicoIPAM" : routes,
+    vxlanEnabled: isRouting,
+    vxlanEnabledV6: isRouting,
+    ipipEnabled: isRouting,
+    wireguardEnabled: isRouting,
+  });
+  const contents = new Map<string, KV>();
+  let synced = false;
+  for (const step of sequence.steps) {
+    if ("set" in step) {
+      contents.set(formatKey(step.set.key), step.set);
+      rig.graph.onUpdates([update(step.set.key, step.set.value)]);
+    } else if ("drop" in step) {
+      contents.delete(formatKey(step.drop));
+      rig.graph.onUpdates([update(step.drop, undefined)]);
+    } else if ("status" in step) {
+      if (step.status === "in-sync") {
+        synced = true;
+        rig.inSync();
+      } else rig.graph.onStatusUpdated(step.status);
+    } else {
+      rig.flush();
+      const view: View = { ...sequence.view, contents: new Map(contents) };
+      const expected = expectedState(view, synced);
+      const actual = actualState(rig.state, synced);
+      if (JSON.stringify(actual) !== JSON.stringify(expected)) {
+        for (const [section, value] of Object.entries(expected)) deepEqual(actual[section], value, section);
+        deepEqual(actual, expected);
+      }
+      onFlush?.(view, expected);
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import { formatKey, type Key } from "@bulrush/model";
+import type { KV } from "../harness.ts";
+import type { View } from "./contents.ts";
+import type { Dice } from "./dice.ts";
+import { randomBlock, randomNode, randomPool, randomSetting, randomWireguard } from "./random-address-plan.ts";
+import { randomHostEndpoint, randomNetworkSet, randomWorkload } from "./random-endpoint.ts";
+import { randomPolicy, randomProfileRules, randomTier } from "./random-policy.ts";
+import {
+  randomBgpConfig,
+  randomBgpPeer,
+  randomProfile,
+  randomProfileLabels,
+  randomService,
+  randomSlice,
+} from "./random-resource.ts";
+import { HOST } from "../harness.ts";
+
+/** One thing that happens to a graph. Each stands for itself, so that leaving one out leaves a sequence. */
+export type Step =
+  | { readonly set: KV }
+  | { readonly drop: Key }
+  | { readonly status: "resync" | "in-sync" | "wait-for-ready" }
+  | { readonly flush: true };
+
+export interface Sequence {
+  readonly steps: readonly Step[];
+  readonly view: Omit<View, "contents">;
+}
+
+type Make = (d: Dice) => KV;
+
+/** What policy is made of, and how often. */
+const POLICY_KINDS: readonly (readonly [number, Make])[] = [
+  [8, randomWorkload],
+  [3, randomHostEndpoint],
+  [3, randomNetworkSet],
+  [8, randomPolicy],
+  [2, randomTier],
+  [2, randomProfileRules],
+  [3, randomProfile],
+  [1, randomProfileLabels],
+  [3, randomSlice],
+];
+
+const ALL_KINDS: readonly (readonly [number, Make])[] = [
+  ...POLICY_KINDS,
+  [1, randomService],
+  [2, randomNode],
+  [2, randomPool],
+  [2, randomBlock],
+  [1, randomWireguard],
+  [2, randomSetting],
+  [1, randomBgpPeer],
+  [1, randomBgpConfig],
+];
+
+function randomKV(d: Dice, kinds: readonly (readonly [number, Make])[]): KV {
+  let at = d.below(kinds.reduce((sum, [weight]) => sum + weight, 0));
+  for (const [weight, make] of kinds) {
+    if (at < weight) return make(d);
+    at -= weight;
+  }
+  return randomPolicy(d);
+}
+
+/** Contents of a datastore, for verdicts: what policy is made of. */
+export function randomContents(d: Dice): KV[] {
+  return Array.from({ length: 10 + d.below(30) }, () => randomKV(d, POLICY_KINDS));
+}
+
+/**
+ * Adds, changes (of one field or more), deletes, repeats and spurious deletes, with flushes and statuses in between;
+ * in sync at a random time and flushed at the end.
+ */
+export function randomSequence(d: Dice): Sequence {
+  const isWhole = d.chance(0.15);
+  const view = {
+    hostname: isWhole ? "*" : HOST,
+    suppressOverlaps: d.chance(0.7),
+    istioAmbient: !isWhole && d.chance(0.3),
+    routes: isWhole ? ("none" as const) : d.pick(["none", "CalicoIPAM", "CalicoIPAM", "WorkloadIPs"] as const),
+  };
+  const kinds = view.routes === "none" && d.chance(0.7) ? POLICY_KINDS : ALL_KINDS;
+  const live = new Map<string, KV>();
+  const steps: Step[] = [];
+  const set = (kv: KV): void => {
+    live.set(formatKey(kv.key), kv);
+    steps.push({ set: kv });
+  };
+  const length = 5 + d.below(60);
+  const syncAt = d.below(length);
+  for (let i = 0; i < length; i++) {
+    if (i === syncAt) steps.push({ status: "in-sync" });
+    const known = d.chance(0.35) && live.size > 0 ? d.pick([...live.values()]) : undefined;
+    if (known === undefined) {
+      const kv = randomKV(d, kinds);
+      // One of one name: of "*" there is no own node, and so nobody is a peer of it.
+      if (!(isWhole && kv.key.type === "Resource" && kv.key.kind === "BGPPeer")) set(kv);
+    } else if (d.chance(0.5)) set(changed(d, known, kinds));
+    else if (d.chance(0.2)) set(known);
+    else {
+      live.delete(formatKey(known.key));
+      steps.push({ drop: known.key });
+      if (d.chance(0.2)) steps.push({ drop: known.key });
+    }
+    if (d.chance(0.12)) steps.push({ flush: true });
+    if (d.chance(0.03)) steps.push({ status: d.pick(i >= syncAt ? ["resync", "in-sync"] : ["resync"]) });
+  }
+  steps.push({ status: "in-sync" }, { flush: true });
+  return { steps, view };
+}
+
+/** The key with some fields of another value of its type. */
+function changed(d: Dice, kv: KV, kinds: readonly (readonly [number, Make])[]): KV {
+  const type = (one: KV): string => (one.key.type === "Resource" ? one.key.kind : one.key.type);
+  for (let tries = 0; tries < 60; tries++) {
+    const other = randomKV(d, kinds);
+    if (type(other) !== type(kv)) continue;
+    const { key, value } = kv;
+    if (typeof value !== "object" || value instanceof Map || key.type === "Resource") {
+      if (formatKey(other.key) === formatKey(key)) return other;
+      continue;
+    }
+    // What belongs to the key, or to another field, stays.
+    const fixed = new Set([
+      "cidr",
+      "namespace",
+      "allocations",
+      "attributes",
+      "untracked",
+      "pre_dnat",
+      "ipip",
+      "ipip_mode",
+    ]);
+    const fields = d.some(Object.keys(other.value).filter((field) => !fixed.has(field)));
+    const next = new Map(Object.entries(value));
+    for (const field of fields) next.set(field, (other.value as unknown as Record<string, unknown>)[field]);
+    return { key, value: Object.fromEntries(next) as unknown as KV["value"] };
+  }
+  return kv;
+}
