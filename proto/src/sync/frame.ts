@@ -18,8 +18,14 @@ const COMPRESS_OPTIONS = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
+/** Bounds of what is set aside for compressed output at a time; most bodies shrink to less than a third. */
+const MIN_CHUNK_BYTES = 1024;
+const MAX_CHUNK_BYTES = 64 * 1024;
+
+/** By default 64 KiB are set aside for each call: for a frame of 2 KiB that is what it costs. */
 export function compressBody(body: Uint8Array): Buffer {
-  return zstdCompressSync(body, COMPRESS_OPTIONS);
+  const chunkSize = Math.min(MAX_CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, body.length >> 1));
+  return zstdCompressSync(body, { ...COMPRESS_OPTIONS, chunkSize });
 }
 
 /** The body of a frame, decompressed where it has to be. A plain body is a view of `frame`. */
