@@ -1,4 +1,4 @@
-import { encodeMessage, type Hello } from "@bulrush/proto";
+import { CLIENT_MESSAGE_LIMITS, encodeMessage, type Hello } from "@bulrush/proto";
 import type { Identity } from "../lab/certificates.ts";
 import { clientFrame, RawClient, textFrame, upgradeRequest } from "./raw-client.ts";
 
@@ -208,7 +208,7 @@ export const BAD_CLIENTS: readonly BadClient[] = [
   },
   {
     name: "a message over the bound",
-    come: (identities) => afterUpgrade(identities, clientFrame(Buffer.alloc(17_000))),
+    come: (identities) => afterUpgrade(identities, clientFrame(Buffer.alloc(CLIENT_MESSAGE_LIMITS.maxFrameBytes + 1))),
     code: "message-too-big",
     answer: /^reject message-too-big/,
   },
@@ -284,7 +284,8 @@ export const BAD_CLIENTS: readonly BadClient[] = [
   },
   {
     name: "a message over the bound in a stream",
-    come: (identities) => inStream(identities, "raw-4", clientFrame(Buffer.alloc(17_000))),
+    come: (identities) =>
+      inStream(identities, "raw-4", clientFrame(Buffer.alloc(CLIENT_MESSAGE_LIMITS.maxFrameBytes + 1))),
     code: "message-too-big",
     answer: /^goodbye message-too-big/,
   },
