@@ -36,6 +36,7 @@ describe("InterfaceMonitor", () => {
       interfaces,
       isExcluded: (name) => name === "kube-ipvs0",
       onTouched: (name) => touched.push(name),
+      onRoute: () => undefined,
       onFatal: (error) => fatal.push(error),
     });
     monitor.start();

@@ -17,8 +17,13 @@ export interface InterfaceMonitorOptions {
   readonly isExcluded: (name: string) => boolean;
   /** Something may have happened to this interface's routes, even where its state is the same as before. */
   readonly onTouched: (name: string) => void;
+  /** A route came, changed or went. */
+  readonly onRoute: (event: RouteChange) => void;
   readonly onFatal: (error: Error) => void;
 }
+
+/** What the kernel tells of a route. */
+export type RouteChange = Extract<RouteEvent, { readonly kind: "route" | "route-gone" }>;
 
 interface KnownLink {
   link: Link;
@@ -105,6 +110,10 @@ export class InterfaceMonitor {
           break;
         case "address-gone":
           this.#onAddressGone(event.address);
+          break;
+        case "route":
+        case "route-gone":
+          this.#options.onRoute(event);
           break;
         default:
       }

@@ -19,7 +19,7 @@ export function openHostKernel(): Kernel {
       routes: keep(openRouteConnection()),
       conntrack: keep(openConntrack()),
       sysctls: procSysctls(),
-      openMonitor: (callbacks) => openRouteMonitor({ groups: ["links", "addresses"], ...callbacks }),
+      openMonitor: (callbacks) => openRouteMonitor({ groups: ["links", "addresses", "routes"], ...callbacks }),
       close,
     };
   } catch (error) {

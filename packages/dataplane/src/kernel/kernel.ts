@@ -21,7 +21,7 @@ export interface Kernel {
   readonly routes: RouteAccess;
   readonly conntrack: FlowAccess;
   readonly sysctls: Sysctls;
-  /** Subscribes to links and addresses. Callbacks never run from inside this call. */
+  /** Subscribes to links, addresses and routes. Callbacks never run from inside this call. */
   openMonitor(callbacks: Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">): RouteMonitor;
   close(): void;
 }

@@ -99,6 +99,18 @@ describe("createDataplane()", () => {
     });
   });
 
+  it("writes a route that somebody else deleted as soon as the kernel tells of it, and counts it", async () => {
+    await host.send(dataplane, ...WORLD);
+    await host.advance(1000);
+    const [route] = host.routes.routes({ family: 4 });
+    assert.ok(route !== undefined);
+    host.routes.dropRoute(route);
+    host.routes.emit({ kind: "route-gone", route });
+    await host.settle();
+    assert.equal(host.routes.listing().length, 2);
+    assert.equal(host.status?.counters.drift.route, 1);
+  });
+
   describe("an address that gets another workload", () => {
     const SUCCESSOR = workload("b", { ipv4_nets: ["10.65.0.7/32"], profile_ids: ["kns.default"] });
 

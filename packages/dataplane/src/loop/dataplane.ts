@@ -222,6 +222,9 @@ class DataplaneLoop implements DataplaneHandle {
         state.routes.touchInterface(name);
         this.#setDirty();
       },
+      onRoute: (event) => {
+        if (state.routes.noticeRoute(event)) this.#setDirty();
+      },
       onFatal: (error) => void this.#die(monitorError(error)),
     });
     this.#interfaces.onChange.add((name) => {

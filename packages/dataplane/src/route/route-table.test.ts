@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
+import type { Route } from "@bulrush/netlink";
 import { Interfaces } from "../manager/interfaces.ts";
 import { FakeRoutes } from "../testing/fake-routes.ts";
 import type { RouteTarget } from "./route-class.ts";
@@ -202,6 +203,45 @@ describe("RouteTable", () => {
     const result = round(0);
     assert.deepEqual([result.writes, result.drift], [1, 1]);
     assert.equal(kernel.listing().length, 2);
+  });
+
+  describe("notice()", () => {
+    const [known, other]: readonly Route[] = [
+      { destination: "10.65.0.2/32", device: 5, protocol: 3, metric: 1024, scope: "link", type: "unicast" },
+      { destination: "10.99.0.0/16", device: 5, protocol: 3, metric: 0, scope: "link", type: "unicast" },
+    ];
+
+    beforeEach(() => {
+      link(5, "cali1");
+      table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+      round(0);
+    });
+
+    it("of a lost route of ours makes the next round write it, and counts it", () => {
+      kernel.dropRoute(known ?? assert.fail());
+      assert.equal(table.notice(known ?? assert.fail(), true), true);
+      const result = round(0);
+      assert.deepEqual([result.writes, result.drift, kernel.listing().length], [1, 1, 1]);
+    });
+
+    it("of a changed route of ours makes the next round list and write", () => {
+      const changed: Route = { ...(known ?? assert.fail()), protocol: 99 };
+      kernel.putRoute(changed);
+      assert.equal(table.notice(changed, false), true);
+      const result = round(0);
+      assert.deepEqual([result.writes, result.drift], [1, 0]);
+      assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+    });
+
+    it("of what we wrote, of other people's routes and of other tables changes nothing", () => {
+      for (const route of [known ?? assert.fail(), { ...(known ?? assert.fail()), table: 254 }])
+        assert.equal(table.notice(route, false), false);
+      assert.equal(table.notice({ ...(known ?? assert.fail()), table: 100 }, true), false);
+      assert.equal(table.notice({ ...(known ?? assert.fail()), device: 9 }, true), false);
+      for (const gone of [false, true]) assert.equal(table.notice(other ?? assert.fail(), gone), false);
+      const listings = kernel.routeListings;
+      assert.deepEqual([round(0).writes, kernel.routeListings], [0, listings]);
+    });
   });
 
   it("writes nothing when a listing fails: it is not an empty one", () => {

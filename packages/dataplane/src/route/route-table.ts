@@ -13,6 +13,9 @@ const GRACE_MS = 10_000;
 /** The index of "lo" in every namespace (LOOPBACK_IFINDEX). The kernel hangs IPv6 routes without a device on it. */
 const LOOPBACK = 1;
 
+/** RT_TABLE_MAIN. */
+const MAIN_TABLE = 254;
+
 /** The kernel's metric for IPv6 routes that name none (IP6_RT_PRIO_USER). */
 const IPV6_DEFAULT_METRIC = 1024;
 
@@ -61,6 +64,8 @@ export class RouteTable {
   readonly #firstSeenMs = new Map<number, number>();
   #resyncNeeded = true;
   #listedOnce = false;
+  /** Routes found gone by a notice, since the last round. */
+  #noticed = 0;
 
   constructor(family: Family, interfaces: Interfaces, ownership: RouteOwnership) {
     this.#family = family;
@@ -98,6 +103,25 @@ export class RouteTable {
     for (const key of this.#candidates.keysOf(name)) this.#dirty.add(key);
   }
 
+  /**
+   * The kernel tells that a route came, changed or went. True when it is one of ours and not as we left it; the next
+   * round repairs it. What we wrote ourselves comes back this way too, and is as we left it. (A route that we deleted and
+   * wrote again at once may be taken for lost: it is written once more then.)
+   */
+  notice(route: Route, gone: boolean): boolean {
+    if ((route.table ?? MAIN_TABLE) !== MAIN_TABLE) return false;
+    const key = routeKey(route.destination, this.#metric(route));
+    const known = this.#kernel.get(key);
+    if (known === undefined || sameRoute(known, route) !== gone) return false;
+    if (gone) {
+      this.#kernel.delete(key);
+      // Routes of an interface that is not up go without anybody's doing.
+      if (route.device === undefined || this.#interfaces.byIndex(route.device)?.up === true) this.#noticed++;
+    } else this.#resyncNeeded = true;
+    this.#dirty.add(key);
+    return true;
+  }
+
   /** List everything at the next {@link apply}. */
   queueResync(): void {
     this.#resyncNeeded = true;
@@ -109,7 +133,8 @@ export class RouteTable {
    */
   release(access: RouteAccess, nowMs: number): ReleaseResult {
     this.#noteInterfaces(nowMs);
-    const drift = this.#refresh(access);
+    const drift = this.#refresh(access) + this.#noticed;
+    this.#noticed = 0;
     const freed: string[] = [];
     const deletes = new Writes();
     for (const key of this.#dirty) {

@@ -3,6 +3,7 @@ import { canonicalCidr, parseAddress, parseCidr } from "@bulrush/ip";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
+import type { RouteChange } from "../interface/interface-monitor.ts";
 import type { FlowAccess, RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import { floatingIpsOf } from "../manager/floating-ips-manager.ts";
@@ -77,6 +78,13 @@ export class RoutesManager implements Manager {
   touchInterface(name: string): void {
     for (const table of this.#tables.values()) table.touchInterface(name);
     this.#neighbours.touchInterface(name);
+  }
+
+  /** The kernel tells of a route. True when it is other than we left it: there is something to repair then. */
+  noticeRoute({ kind, route }: RouteChange): boolean {
+    if (this.#config.routeSyncDisabled) return false;
+    const table = this.#tables.get(route.destination.includes(":") ? 6 : 4);
+    return table !== undefined && table.notice(route, kind === "route-gone");
   }
 
   queueResync(): void {

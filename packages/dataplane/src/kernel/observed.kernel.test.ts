@@ -31,6 +31,16 @@ kernelTests(import.meta.filename, () => {
     lab.close();
   });
 
+  it("a route that somebody else deletes or replaces is back at once", async () => {
+    const route = `${A} dev calia scope link metric 1024`;
+    const isBack = (): boolean => lab.run("ip route").includes(route);
+    lab.run(`ip route del ${A}/32 dev calia`);
+    await until("the deleted route is back", isBack);
+    lab.run(`ip route replace ${A}/32 dev eth0 metric 1024`);
+    await until("the replaced route is back", isBack);
+    assert.ok(!lab.run("ip route").includes(`${A} dev eth0`));
+  });
+
   it("readRuleCounters() tells which rule let a packet in, and which one dropped it", async () => {
     assert.equal(await lab.connect("ext", A, 80), "connected");
     assert.equal(await lab.connect("ext", A, 81), "silence");
