@@ -349,10 +349,14 @@ export class WatcherCache {
   }
 
   async #processAll(items: readonly Item[]): Promise<void> {
+    const { queue } = this.#options;
     for (const item of items) {
       const updates: Update[] = [];
       this.#processItem(item, updates);
-      if (updates.length > 0) await this.#send(updates);
+      if (updates.length === 0) continue;
+      // Waits only where it must: at each item, the page would go on in batches of three.
+      if (queue.isFull) await this.#send(updates);
+      else queue.push({ type: "updates", updates });
     }
   }
 
