@@ -16,7 +16,7 @@ export interface Flow {
   readonly port?: number;
   /** Source port; absent: some port that no rule asks for. */
   readonly sourcePort?: number;
-  /** Absent: some type that no rule asks for. */
+  /** Absent: some type that no rule asks for. Without a code: 0. */
   readonly icmp?: { readonly type: number; readonly code?: number };
   /** Default: that of an address given, else 4 when both ends have such an address, else 6. */
   readonly ipVersion?: 4 | 6;

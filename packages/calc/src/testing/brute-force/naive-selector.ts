@@ -46,12 +46,13 @@ function holds(node: SelectorNode, labels: ReadonlyMap<string, string>): boolean
   }
 }
 
+const OPERATOR_NAMES: ReadonlyMap<number, string> = new Map(Object.entries(Op).map(([name, op]) => [op, name]));
+
 /** The operators of a selector, by name, for what the random contents must cover. */
 export function operatorsOf(text: string): readonly string[] {
-  const names = new Map<number, string>(Object.entries(Op).map(([name, op]) => [op, name]));
   const out: string[] = [];
   const walk = (node: SelectorNode): void => {
-    out.push(names.get(node.op) ?? "?");
+    out.push(OPERATOR_NAMES.get(node.op) ?? "?");
     if (node.op === Op.and || node.op === Op.or || node.op === Op.not) for (const one of node.operands) walk(one);
   };
   walk(rootOf(text));

@@ -10,7 +10,7 @@ export interface PolicyEntry {
 }
 
 /** Every policy that there is: a staged deletion counts as none. */
-export function policiesOf(view: View): PolicyEntry[] {
+function policiesOf(view: View): PolicyEntry[] {
   return entriesOf(view.contents, "Policy")
     .map(([key, policy]) => ({ key, policy }))
     .filter(({ key, policy }) => !(key.kind.startsWith("Staged") && policy.staged_action === "Delete"));
@@ -23,7 +23,7 @@ export function policiesFor(view: View, endpoint: WorkloadEndpoint | HostEndpoin
 }
 
 /** The endpoints of the view's host. */
-export function localEndpoints(view: View): (WorkloadEndpoint | HostEndpoint)[] {
+function localEndpoints(view: View): (WorkloadEndpoint | HostEndpoint)[] {
   return [...entriesOf(view.contents, "WorkloadEndpoint"), ...entriesOf(view.contents, "HostEndpoint")]
     .filter(([key]) => isLocal(view, key.hostname))
     .map(([, value]) => value);

@@ -36,7 +36,7 @@ export function randomWorkload(d: Dice): KV {
   const orchestrator = d.pick(["k8s", "k8s", "orch"]);
   const namespace = d.pick(NAMESPACES);
   const value: WorkloadEndpoint = {
-    state: d.chance(0.9) ? "active" : "inactive",
+    state: d.chance(0.95) ? "active" : "inactive",
     name: d.pick(["cali1", "cali2"]),
     profile_ids: d.some(PROFILES, 3),
     ipv4_nets: d.some(V4, 2).map((ip) => `${ip}/32`),

@@ -1,11 +1,11 @@
-import type { Policy, PolicyKind, Tier } from "@bulrush/model";
+import type { Policy, PolicyKind, Rule, Tier } from "@bulrush/model";
 import type { KV } from "../harness.ts";
 import type { Dice } from "./dice.ts";
 import { PROFILES } from "./random-endpoint.ts";
-import { NAMESPACES, randomRule } from "./random-rule.ts";
+import { focusedRule, NAMESPACES, randomRule } from "./random-rule.ts";
 import { randomSelector } from "./random-selector.ts";
 
-const TIERS = ["default", "tier-a", "tier-b", "tier-c"] as const;
+export const TIERS = ["default", "tier-a", "tier-b", "tier-c"] as const;
 
 const KINDS: readonly (readonly [PolicyKind, namespaced: boolean])[] = [
   ["NetworkPolicy", true],
@@ -18,15 +18,15 @@ const KINDS: readonly (readonly [PolicyKind, namespaced: boolean])[] = [
   ["StagedKubernetesNetworkPolicy", true],
 ];
 
-export function randomPolicy(d: Dice): KV {
+export function randomPolicy(d: Dice, rule: (d: Dice) => Rule = randomRule): KV {
   const [kind, namespaced] = d.pick(KINDS);
   const namespace = namespaced ? d.pick(NAMESPACES) : "";
   const value: Policy = {
     ...((namespaced || d.chance(0.3)) && { namespace }),
     tier: d.pick([...TIERS, "default", ""]),
     ...(d.chance(0.7) && { order: d.pick([-1, 10, 10, 20, 0.5]) }),
-    inbound_rules: d.many(3, () => randomRule(d)),
-    outbound_rules: d.many(3, () => randomRule(d)),
+    inbound_rules: d.many(3, () => rule(d)),
+    outbound_rules: d.many(3, () => rule(d)),
     selector: d.chance(0.4) ? d.pick(["all()", "", "has(app)"]) : randomSelector(d),
     // The two exclude each other.
     ...(d.chance(0.3) && d.pick([{ untracked: true }, { untracked: false }, { pre_dnat: true }, { pre_dnat: false }])),
@@ -49,8 +49,8 @@ export function randomTier(d: Dice): KV {
 
 export function randomProfileRules(d: Dice): KV {
   const value = {
-    inbound_rules: d.many(2, () => randomRule(d, 0.08)),
-    outbound_rules: d.many(2, () => randomRule(d, 0.08)),
+    inbound_rules: d.many(2, () => focusedRule(d)),
+    outbound_rules: d.many(2, () => focusedRule(d)),
   };
   return { key: { type: "ProfileRules", name: d.pick(PROFILES) }, value };
 }

@@ -51,6 +51,39 @@ export function randomRule(d: Dice, p = 0.15): Rule {
   return rule;
 }
 
+/** A rule with one or two conditions, so that each of them often decides. */
+export function focusedRule(d: Dice): Rule {
+  const action = d.pick(["allow", "allow", "deny", "pass", "log"] as const);
+  if (d.chance(0.2)) return { action, ...negatedPort(d) };
+  const full = randomRule(d, 0.4);
+  const fields = Object.keys(full).filter((field) => field !== "action" && field !== "protocol");
+  const kept = new Set(["action", ...d.some(fields, 2), ...(d.chance(0.3) ? ["protocol"] : [])]);
+  // One is nothing without the other.
+  for (const [field, other] of PAIRS) if (kept.has(field)) kept.add(other);
+  if ([...kept].some((field) => /port|icmp/.test(field))) kept.add("protocol");
+  return Object.fromEntries(Object.entries(full).filter(([field]) => kept.has(field)));
+}
+
+/** Conditions that seldom fail, and so are alone. */
+function negatedPort(d: Dice): Rule {
+  const field = d.pick(["!src_ports", "!dst_ports"] as const);
+  switch (d.below(3)) {
+    case 0:
+      return { [field]: NAMED };
+    case 1:
+      return { protocol: d.pick(["tcp", "udp"]), [field]: d.some(PORTS) };
+    default:
+      return { protocol: "icmp", "!icmp_type": d.pick([0, 8]), ...(d.chance(0.5) && { "!icmp_code": d.pick([0, 3]) }) };
+  }
+}
+
+const PAIRS = [
+  ["icmp_code", "icmp_type"],
+  ["!icmp_code", "!icmp_type"],
+  ["src_service", "src_service_ns"],
+  ["dst_service", "dst_service_ns"],
+] as const;
+
 /** A protocol with what depends on it: ports, or an ICMP type. */
 function randomProtocol(d: Dice, p: number, rule: Draft): void {
   if (d.chance(p)) rule["!protocol"] = d.pick(["tcp", "udp", "icmp", "udplite", 6, 47]);

@@ -103,9 +103,9 @@ export function expectedRule(rule: Rule): object {
     ...accounts("src", rule.orig_src_service_acct_selector, rule.orig_src_service_acct_names),
     ...accounts("dst", rule.orig_dst_service_acct_selector, rule.orig_dst_service_acct_names),
     original_src_service: rule.src_service ?? "",
-    original_src_service_namespace: rule.src_service_ns ?? "",
+    original_src_service_namespace: src.services.length === 0 ? "" : (rule.src_service_ns ?? ""),
     original_dst_service: rule.dst_service ?? "",
-    original_dst_service_namespace: rule.dst_service_ns ?? "",
+    original_dst_service_namespace: dst.services.length === 0 ? "" : (rule.dst_service_ns ?? ""),
     ...(rule.http && { http_match: { methods: rule.http.methods ?? [], paths: rule.http.paths ?? [] } }),
     ...(rule.metadata && { metadata: { annotations: rule.metadata.annotations ?? new Map() } }),
   };

@@ -3,8 +3,9 @@ import type { KV } from "../harness.ts";
 import type { View } from "./contents.ts";
 import type { Dice } from "./dice.ts";
 import { randomBlock, randomNode, randomPool, randomSetting, randomWireguard } from "./random-address-plan.ts";
-import { randomHostEndpoint, randomNetworkSet, randomWorkload } from "./random-endpoint.ts";
-import { randomPolicy, randomProfileRules, randomTier } from "./random-policy.ts";
+import { PROFILES, randomHostEndpoint, randomNetworkSet, randomWorkload } from "./random-endpoint.ts";
+import { randomPolicy, randomProfileRules, randomTier, TIERS } from "./random-policy.ts";
+import { focusedRule } from "./random-rule.ts";
 import {
   randomBgpConfig,
   randomBgpPeer,
@@ -34,7 +35,7 @@ const POLICY_KINDS: readonly (readonly [number, Make])[] = [
   [8, randomWorkload],
   [3, randomHostEndpoint],
   [3, randomNetworkSet],
-  [8, randomPolicy],
+  [8, (d) => randomPolicy(d)],
   [2, randomTier],
   [2, randomProfileRules],
   [3, randomProfile],
@@ -63,9 +64,29 @@ function randomKV(d: Dice, kinds: readonly (readonly [number, Make])[]): KV {
   return randomPolicy(d);
 }
 
-/** Contents of a datastore, for verdicts: what policy is made of. */
+/**
+ * Contents of a datastore, for verdicts: what policy is made of, mostly with tiers and profiles that are there, so that
+ * not everything ends in the default.
+ */
 export function randomContents(d: Dice): KV[] {
-  return Array.from({ length: 10 + d.below(30) }, () => randomKV(d, POLICY_KINDS));
+  const every = (action: "allow" | "deny"): KV["value"] => ({
+    inbound_rules: [{ action }],
+    outbound_rules: [{ action }],
+  });
+  const tiers = TIERS.filter(() => d.chance(0.95)).map((name): KV => {
+    const defaultAction = d.chance(0.85) ? "Pass" : "Deny";
+    return { key: { type: "Tier", name }, value: { order: d.below(3), defaultAction } };
+  });
+  const profiles = PROFILES.filter(() => d.chance(0.6)).map(
+    (name): KV => ({ key: { type: "ProfileRules", name }, value: every(d.chance(0.9) ? "allow" : "deny") }),
+  );
+  const policies = Array.from({ length: d.below(8) }, () => randomPolicy(d, focusedRule));
+  return [
+    ...tiers,
+    ...profiles,
+    ...policies,
+    ...Array.from({ length: 5 + d.below(20) }, () => randomKV(d, POLICY_KINDS)),
+  ];
 }
 
 /**
