@@ -93,7 +93,7 @@ function block(cidr: string, host: string): Resource {
  * Two hosts with a server and a client each, in pools of VXLAN of both families. Clients may reach servers, servers
  * nobody.
  */
-export function vxlanWorld(options: VxlanWorldOptions): Resource[] {
+function vxlanWorld(options: VxlanWorldOptions): Resource[] {
   const policy = {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
