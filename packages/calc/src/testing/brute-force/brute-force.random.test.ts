@@ -68,7 +68,8 @@ const STEPS = ["add", "change", "repeat", "delete", "spurious delete", "flush", 
 );
 
 function countSteps({ steps, view }: Sequence, coverage: Coverage): void {
-  coverage.add(`host ${view.hostname}, routes ${view.routes}`);
+  coverage.add(`host ${view.hostname}`);
+  for (const [name, value] of Object.entries(view.config)) coverage.add(`config ${name} ${value}`);
   const live = new Map<string, unknown>();
   for (const step of steps) {
     if ("set" in step) {

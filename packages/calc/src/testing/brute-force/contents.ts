@@ -1,4 +1,5 @@
 import type { Key, KeyType, Resource, ResourceKey, ResourceKind, ValueOf } from "@bulrush/model";
+import type { CalcGraphConfig } from "../../graph/config.ts";
 import type { KV } from "../harness.ts";
 
 /** All that the datastore holds, by path. The model below reads nothing else: no history, no index. */
@@ -23,10 +24,7 @@ export function resourcesOf(contents: Contents, kind: ResourceKind): (readonly [
 export interface View {
   readonly contents: Contents;
   readonly hostname: string;
-  /** Whether members that a broader member of their set covers are hidden. */
-  readonly suppressOverlaps: boolean;
-  readonly istioAmbient: boolean;
-  readonly routes: "none" | "CalicoIPAM" | "WorkloadIPs";
+  readonly config: CalcGraphConfig;
 }
 
 export function isLocal(view: View, hostname: string): boolean {

@@ -31,7 +31,7 @@ export function expectedWorkload(view: View, value: WorkloadEndpoint): Dataplane
     ...(peer !== undefined && { local_bgp_peer: { bgp_peer_name: peer } }),
     ...((skip.egress || skip.ingress) && { skip_redir: skip }),
     qos_policies: qosPolicies(qos),
-    ...(view.istioAmbient && naiveMatch(AMBIENT_SELECTOR, labels) && { is_istio_ambient: true }),
+    ...(view.config.istioAmbient && naiveMatch(AMBIENT_SELECTOR, labels) && { is_istio_ambient: true }),
   };
 }
 

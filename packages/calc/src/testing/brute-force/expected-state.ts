@@ -25,7 +25,7 @@ export function expectedState(view: View, synced: boolean): Record<string, Plain
   const used = [...policies.map(({ policy }) => policy), ...profiles.map(({ value }) => value)]
     .flatMap((lists) => [...(lists?.inbound_rules ?? []), ...(lists?.outbound_rules ?? [])])
     .flatMap(setsOf);
-  if (view.istioAmbient) used.push({ kind: "ambient" });
+  if (view.config.istioAmbient) used.push({ kind: "ambient" });
   const sets = new Map<string, SetSpec>(used.map((spec) => [setId(spec), spec]));
   const isShown = (key: { readonly hostname: string }): boolean => synced && isLocal(view, key.hostname);
   const host = (name: string): string => (view.hostname === "*" ? `${name}/` : "");

@@ -148,16 +148,16 @@ function bgpConfig(contents: Contents): object {
   };
 }
 
-/** Held until in sync: the tunnels that the pools ask for. */
-export function expectedEncapsulation({ contents }: View): object {
+/** Held until in sync: the tunnels that the pools ask for, where nobody says so outright. */
+export function expectedEncapsulation({ contents, config }: View): object {
   const pools = entriesOf(contents, "IPPool").map(([, pool]) => ({ ...pool, isV6: pool.cidr.includes(":") }));
+  const isOurs = config.programClusterRoutes === "Enabled" || config.programClusterRoutes === "EnabledNoEncapOnly";
   return {
     msg: "Encapsulation",
-    ipip_enabled: pools.some((pool) => pool.ipip_mode !== ""),
-    vxlan_enabled: pools.some((pool) => pool.vxlan_mode !== "" && !pool.isV6),
+    ipip_enabled: config.explicitIPIPEnabled ?? pools.some((pool) => pool.ipip_mode !== ""),
+    vxlan_enabled: config.explicitVXLANEnabled ?? pools.some((pool) => pool.vxlan_mode !== "" && !pool.isV6),
     vxlan_enabled_v6: pools.some((pool) => pool.vxlan_mode !== "" && pool.isV6),
-    // The graphs here leave routes of such pools to others.
-    no_encap_needed: false,
+    no_encap_needed: isOurs && pools.some((pool) => pool.ipip_mode === "" && pool.vxlan_mode === ""),
   };
 }
 

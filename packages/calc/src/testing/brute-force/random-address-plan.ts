@@ -91,18 +91,21 @@ export function randomWireguard(d: Dice): KV {
 }
 
 export function randomSetting(d: Dice): KV {
-  if (d.chance(0.3)) return { key: { type: "ReadyFlag" }, value: d.chance(0.7) };
-  if (d.chance(0.3))
-    return { key: { type: "GlobalConfig", name: d.pick(["LogSeverityScreen", "Mtu"]) }, value: d.pick(["a", "b", ""]) };
-  const hostname = d.pick(HOSTS);
+  if (d.chance(0.4)) return { key: { type: "ReadyFlag" }, value: d.chance(0.7) };
+  const name = d.pick(["LogSeverityScreen", "Mtu"]);
+  const value = d.pick(["a", "b", ""]);
+  if (d.chance(0.5)) return { key: { type: "GlobalConfig", name }, value };
+  return { key: { type: "HostConfig", hostname: d.pick(HOSTS), name }, value };
+}
+
+/** A setting of a host that says where its tunnel ends. */
+export function randomTunnelEnd(d: Dice): KV {
   const [name, value] = d.pick([
-    ["IPv4VXLANTunnelAddr", d.pick(V4)],
     ["IPv4VXLANTunnelAddr", d.pick(V4)],
     ["IPv4VXLANTunnelAddr", d.pick(V4)],
     ["IPv6VXLANTunnelAddr", d.pick(V6)],
     ["VXLANTunnelMACAddr", "00:0a:74:9d:68:16"],
     ["VXLANTunnelMACAddrV6", "00:0a:74:9d:68:17"],
-    ["Mtu", "c"],
   ] as const);
-  return { key: { type: "HostConfig", hostname, name }, value };
+  return { key: { type: "HostConfig", hostname: d.pick(HOSTS), name }, value };
 }

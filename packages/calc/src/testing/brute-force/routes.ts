@@ -26,9 +26,16 @@ type Entry = { readonly cidr: Cidr } & (
   | { readonly is: "ref"; readonly node: string; readonly type: RefType }
 );
 
+/** Whether something on this host needs routes. Those through IPIP may be left to others. */
+export function hasRoutes({ config }: View): boolean {
+  const { ipipEnabled, vxlanEnabled, vxlanEnabledV6, wireguardEnabled, noEncapNeeded, programClusterRoutes } = config;
+  const isIpip = ipipEnabled && (programClusterRoutes === "Enabled" || programClusterRoutes === "EnabledIPIPOnly");
+  return vxlanEnabled || vxlanEnabledV6 || wireguardEnabled || noEncapNeeded || isIpip;
+}
+
 /** One route for each network that there is a reason for. */
 export function expectedRoutes(view: View): Record<string, RouteUpdate> {
-  if (view.routes === "none") return {};
+  if (!hasRoutes(view)) return {};
   const entries = [...poolEntries(view), ...blockEntries(view), ...nodeEntries(view), ...workloadEntries(view)];
   const out: Record<string, RouteUpdate> = {};
   for (const { cidr } of entries) {
@@ -43,7 +50,7 @@ function poolEntries(view: View): Entry[] {
 }
 
 function blockEntries(view: View): Entry[] {
-  if (view.routes !== "CalicoIPAM") return [];
+  if (view.config.routeSource !== "CalicoIPAM") return [];
   const out: Entry[] = [];
   for (const [, block] of entriesOf(view.contents, "Block")) {
     const cidr = mustCidr(block.cidr);
@@ -106,7 +113,7 @@ function nodeEntries(view: View): Entry[] {
 
 function workloadEntries(view: View): Entry[] {
   return entriesOf(view.contents, "WorkloadEndpoint")
-    .filter(([key]) => view.routes === "WorkloadIPs" || isLocal(view, key.hostname))
+    .filter(([key]) => view.config.routeSource === "WorkloadIPs" || isLocal(view, key.hostname))
     .flatMap(([key, { ipv4_nets, ipv6_nets }]) =>
       [...ipv4_nets, ...ipv6_nets].map(
         (net): Entry => ({ is: "ref", cidr: mustCidr(net), node: key.hostname, type: "workload" }),

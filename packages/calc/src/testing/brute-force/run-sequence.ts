@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { formatKey } from "@bulrush/model";
+import { formatKey, type Update } from "@bulrush/model";
 import { Rig, type KV, update } from "../harness.ts";
 import { actualState } from "./actual-state.ts";
 import type { View } from "./contents.ts";
@@ -12,27 +12,31 @@ export type OnFlush = (view: View, expected: Readonly<Record<string, Plain>>) =>
 
 /** Plays a sequence on a graph; throws at the first flush after which the dataplane has not what the model says. */
 export function runSequence(sequence: Sequence, onFlush?: OnFlush): void {
-  const { suppressOverlaps, istioAmbient, routes, hostname } = sequence.view;
-  const isRouting = routes !== "none";
-  const rig = new Rig(hostname, {
-    suppressOverlaps,
-    istioAmbient,
-    routeSource: routes === "none" ? "CalicoIPAM" : routes,
-    vxlanEnabled: isRouting,
-    vxlanEnabledV6: isRouting,
-    ipipEnabled: isRouting,
-    wireguardEnabled: isRouting,
-  });
+  const rig = new Rig(sequence.view.hostname, sequence.view.config);
   const contents = new Map<string, KV>();
+  let batch: Update[] = [];
+  const send = (): void => {
+    rig.graph.onUpdates(batch);
+    batch = [];
+  };
+  const take = (one: Update): void => {
+    batch.push(one);
+    if (batch.length >= sequence.batch) send();
+  };
   let synced = false;
   for (const step of sequence.steps) {
     if ("set" in step) {
       contents.set(formatKey(step.set.key), step.set);
-      rig.graph.onUpdates([update(step.set.key, step.set.value)]);
-    } else if ("drop" in step) {
+      take(update(step.set.key, step.set.value));
+      continue;
+    }
+    if ("drop" in step) {
       contents.delete(formatKey(step.drop));
-      rig.graph.onUpdates([update(step.drop, undefined)]);
-    } else if ("status" in step) {
+      take(update(step.drop, undefined));
+      continue;
+    }
+    send();
+    if ("status" in step) {
       if (step.status === "in-sync") {
         synced = true;
         rig.inSync();
@@ -46,6 +50,8 @@ export function runSequence(sequence: Sequence, onFlush?: OnFlush): void {
         for (const [section, value] of Object.entries(expected)) deepEqual(actual[section], value, section);
         deepEqual(actual, expected);
       }
+      rig.flush();
+      deepEqual(rig.messages, [], "a flush without a change");
       onFlush?.(view, expected);
     }
   }

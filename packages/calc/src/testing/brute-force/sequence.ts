@@ -1,8 +1,16 @@
 import { formatKey, type Key } from "@bulrush/model";
-import type { KV } from "../harness.ts";
+import { type CalcGraphConfig, DEFAULT_CALC_CONFIG } from "../../graph/config.ts";
+import { HOST, type KV } from "../harness.ts";
 import type { View } from "./contents.ts";
 import type { Dice } from "./dice.ts";
-import { randomBlock, randomNode, randomPool, randomSetting, randomWireguard } from "./random-address-plan.ts";
+import {
+  randomBlock,
+  randomNode,
+  randomPool,
+  randomSetting,
+  randomTunnelEnd,
+  randomWireguard,
+} from "./random-address-plan.ts";
 import { PROFILES, randomHostEndpoint, randomNetworkSet, randomWorkload } from "./random-endpoint.ts";
 import { randomPolicy, randomProfileRules, randomTier, TIERS } from "./random-policy.ts";
 import { focusedRule } from "./random-rule.ts";
@@ -14,7 +22,6 @@ import {
   randomService,
   randomSlice,
 } from "./random-resource.ts";
-import { HOST } from "../harness.ts";
 
 /** One thing that happens to a graph. Each stands for itself, so that leaving one out leaves a sequence. */
 export type Step =
@@ -25,6 +32,8 @@ export type Step =
 
 export interface Sequence {
   readonly steps: readonly Step[];
+  /** How many updates come in one batch at most: fewer before a status or a flush. */
+  readonly batch: number;
   readonly view: Omit<View, "contents">;
 }
 
@@ -46,11 +55,12 @@ const POLICY_KINDS: readonly (readonly [number, Make])[] = [
 const ALL_KINDS: readonly (readonly [number, Make])[] = [
   ...POLICY_KINDS,
   [1, randomService],
-  [2, randomNode],
+  [3, randomNode],
   [2, randomPool],
   [2, randomBlock],
   [1, randomWireguard],
-  [2, randomSetting],
+  [1, randomSetting],
+  [3, randomTunnelEnd],
   [1, randomBgpPeer],
   [1, randomBgpConfig],
 ];
@@ -89,19 +99,34 @@ export function randomContents(d: Dice): KV[] {
   ];
 }
 
+function randomConfig(d: Dice): CalcGraphConfig {
+  const isRouting = d.chance(0.7);
+  const enabled = (p: number): boolean => isRouting && d.chance(p);
+  return {
+    suppressOverlaps: d.chance(0.7),
+    istioAmbient: d.chance(0.3),
+    routeSource: d.pick(["CalicoIPAM", "CalicoIPAM", "WorkloadIPs"]),
+    ipipEnabled: enabled(0.5),
+    vxlanEnabled: enabled(0.6),
+    vxlanEnabledV6: enabled(0.4),
+    wireguardEnabled: enabled(0.3),
+    noEncapNeeded: enabled(0.3),
+    programClusterRoutes: d.pick(["Enabled", "Disabled", "EnabledIPIPOnly", "EnabledNoEncapOnly"]),
+    explicitIPIPEnabled: d.pick([undefined, undefined, true, false]),
+    explicitVXLANEnabled: d.pick([undefined, undefined, true, false]),
+  };
+}
+
 /**
  * Adds, changes (of one field or more), deletes, repeats and spurious deletes, with flushes and statuses in between;
  * in sync at a random time and flushed at the end.
  */
 export function randomSequence(d: Dice): Sequence {
   const isWhole = d.chance(0.15);
-  const view = {
-    hostname: isWhole ? "*" : HOST,
-    suppressOverlaps: d.chance(0.7),
-    istioAmbient: !isWhole && d.chance(0.3),
-    routes: isWhole ? ("none" as const) : d.pick(["none", "CalicoIPAM", "CalicoIPAM", "WorkloadIPs"] as const),
-  };
-  const kinds = view.routes === "none" && d.chance(0.7) ? POLICY_KINDS : ALL_KINDS;
+  const view = isWhole
+    ? { hostname: "*", config: { ...DEFAULT_CALC_CONFIG, suppressOverlaps: d.chance(0.7) } }
+    : { hostname: HOST, config: randomConfig(d) };
+  const kinds = d.chance(0.4) ? POLICY_KINDS : ALL_KINDS;
   const live = new Map<string, KV>();
   const steps: Step[] = [];
   const set = (kv: KV): void => {
@@ -128,7 +153,7 @@ export function randomSequence(d: Dice): Sequence {
     if (d.chance(0.03)) steps.push({ status: d.pick(i >= syncAt ? ["resync", "in-sync"] : ["resync"]) });
   }
   steps.push({ status: "in-sync" }, { flush: true });
-  return { steps, view };
+  return { steps, view, batch: d.pick([1, 1, 4]) };
 }
 
 /** The key with some fields of another value of its type. */

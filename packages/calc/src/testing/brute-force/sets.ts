@@ -71,7 +71,8 @@ export function netsOf(contents: Contents, selector: string): Cidr[] {
 function netMembers(view: View, nets: readonly Cidr[]): readonly string[] {
   const shown = nets.filter(
     (net) =>
-      !view.suppressOverlaps || !nets.some((other) => containsCidr(other, net) && compareCidrs(other, net) !== 0),
+      !view.config.suppressOverlaps ||
+      !nets.some((other) => containsCidr(other, net) && compareCidrs(other, net) !== 0),
   );
   return sorted(shown.map(formatCidr));
 }

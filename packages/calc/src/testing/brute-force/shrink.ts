@@ -36,7 +36,7 @@ export function shrink(sequence: Sequence, fails: (sequence: Sequence) => boolea
 /** Fields that a value of some kind always has. */
 const REQUIRED: ReadonlySet<string> = new Set(
   [
-    "state name profile_ids ipv4_nets ipv6_nets labels expected_ipv4_addrs expected_ipv6_addrs nets protocol port",
+    "state name profile_ids ipv4_nets ipv6_nets labels expected_ipv4_addrs expected_ipv6_addrs nets port",
     "int_ip ext_ip tier selector inbound_rules outbound_rules defaultAction apiVersion kind metadata namespace",
     "addressType address type cidr ipip ipip_mode vxlan_mode masquerade ipam disabled disableBGPExport",
     "assignment_mode allowed_uses allocations attributes unallocated",

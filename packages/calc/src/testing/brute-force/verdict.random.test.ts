@@ -5,6 +5,7 @@ import { seededRandom } from "@bulrush/base";
 import { formatKey } from "@bulrush/model";
 import { explainFlow } from "../../explain/explain-flow.ts";
 import type { SideVerdict } from "../../explain/flow.ts";
+import { DEFAULT_CALC_CONFIG } from "../../graph/config.ts";
 import { type KV, Rig } from "../harness.ts";
 import type { View } from "./contents.ts";
 import { Coverage, POLICY_COVERAGE } from "./coverage.ts";
@@ -87,7 +88,7 @@ test("explainFlow() says of any flow what reading all policies says", (t) => {
 
 function viewOf(kvs: readonly KV[]): View {
   const contents = new Map(kvs.map((kv) => [formatKey(kv.key), kv]));
-  return { contents, hostname: "*", suppressOverlaps: true, istioAmbient: false, routes: "none" };
+  return { contents, hostname: "*", config: DEFAULT_CALC_CONFIG };
 }
 
 function graphOf(kvs: readonly KV[]): Rig {
@@ -135,7 +136,7 @@ function plainSide(side: SideVerdict | NaiveVerdict | undefined): object | undef
 
 /** Fails with the smallest contents on which the flow is still judged in two ways. */
 function fail(seed: number, kvs: readonly KV[], flow: RandomFlow, problem: string): never {
-  const sequence: Sequence = { view: viewOf(kvs), steps: kvs.map((set) => ({ set })) };
+  const sequence: Sequence = { batch: 1, view: viewOf(kvs), steps: kvs.map((set) => ({ set })) };
   const kvsOf = ({ steps }: Sequence): KV[] => steps.flatMap((step) => ("set" in step ? [step.set] : []));
   const again = (one: Sequence): string | undefined => {
     try {

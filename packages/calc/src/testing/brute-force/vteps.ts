@@ -8,7 +8,7 @@ import { nodeAddresses } from "./routes.ts";
  * address is the one that routes go to, so that a node without a BGP spec has a tunnel too.
  */
 export function expectedVteps(view: View): Record<string, unknown> {
-  if (view.routes === "none") return {};
+  if (!view.config.vxlanEnabled && !view.config.vxlanEnabledV6) return {};
   const out: Record<string, unknown> = {};
   const setting = (node: string, name: string): string =>
     entriesOf(view.contents, "HostConfig").find(([key]) => key.hostname === node && key.name === name)?.[1] ?? "";
