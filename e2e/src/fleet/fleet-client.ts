@@ -49,13 +49,6 @@ export class FleetClient {
     this.client.start();
   }
 
-  /** True when what it was told is exactly this. */
-  holds(wanted: ReadonlyMap<string, string>): boolean {
-    if (this.#versions.size !== wanted.size) return false;
-    for (const [path, version] of wanted) if (this.#versions.get(path) !== version) return false;
-    return true;
-  }
-
   get versions(): ReadonlyMap<string, string> {
     return this.#versions;
   }

@@ -11,6 +11,8 @@ export class TcpGate {
   readonly port: number;
   /** Where connections go; 0: they are refused. */
   target = 0;
+  /** Bytes from the server to its clients. */
+  servedBytes = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
@@ -51,6 +53,9 @@ export class TcpGate {
       return;
     }
     const upstream = connect(this.target, "127.0.0.1");
+    upstream.on("data", (chunk) => {
+      this.servedBytes += chunk.length;
+    });
     const pairs: readonly (readonly [Socket, Socket])[] = [
       [client, upstream],
       [upstream, client],

@@ -46,8 +46,6 @@ export class TyphaFleet {
   readonly #members: Member[] = [];
   readonly #badPeers: Socket[] = [];
   #lives = 0;
-  /** Bytes sent by lives that have ended. */
-  #endedBytes = 0;
 
   private constructor(options: TyphaFleetOptions, directory: string, server: TlsFiles, tls: TLSMaterial) {
     this.#options = options;
@@ -113,7 +111,6 @@ export class TyphaFleet {
     }
     await life.typha.stop();
     member.gate.target = 0;
-    this.#endedBytes += await bytesSent(life.metrics);
     member.life = undefined;
   }
 
@@ -158,22 +155,6 @@ export class TyphaFleet {
       );
   }
 
-  /** Bytes that all Typhas have sent in all their lives. */
-  async bytesSent(): Promise<number> {
-    let bytes = this.#endedBytes;
-    for (const { life } of this.#members) if (life !== undefined) bytes += await bytesSent(life.metrics);
-    return bytes;
-  }
-
-  /** Bytes of one whole snapshot. */
-  async snapshotBytes(): Promise<number> {
-    const metrics = this.#members.flatMap(({ life }) => life?.metrics ?? []);
-    const sizes = await Promise.all(
-      metrics.map(async (each) => metricOf(await each.text(), 'typha_snapshot_compressed_bytes{syncer="felix"}')),
-    );
-    return Math.max(...sizes);
-  }
-
   async stop(): Promise<void> {
     await Promise.all(this.clients.map(({ client }) => client.stop()));
     for (const socket of this.#badPeers) socket.destroy();
@@ -199,14 +180,4 @@ export class TyphaFleet {
   #member(index: number): Member {
     return must(this.#members[index], "a member of the fleet");
   }
-}
-
-async function bytesSent(metrics: Metrics): Promise<number> {
-  return metricOf(await metrics.text(), "bulrush_typha_bytes_sent");
-}
-
-/** The value of a line of a metrics page; 0 without one. */
-function metricOf(text: string, name: string): number {
-  const line = text.split("\n").find((each) => each.startsWith(`${name} `));
-  return line === undefined ? 0 : Number(line.slice(name.length + 1));
 }

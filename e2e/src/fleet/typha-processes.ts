@@ -9,6 +9,8 @@ import { Program } from "../lab/program.ts";
 const FIRST_SYNC_PORT = 5473;
 const FIRST_ADMIN_PORT = 9097;
 const FIRST_METRICS_PORT = 9193;
+const FIRST_HEALTH_PORT = 9298;
+const LOOK_MS = 100;
 
 /** Some `bulrush-typha` processes on one directory of manifests, with mutual TLS. Inside a lab: their ports are fixed. */
 export class TyphaProcesses {
@@ -17,21 +19,34 @@ export class TyphaProcesses {
   readonly #workDir: string;
   readonly #manifestDir: string;
   readonly #server: TlsFiles;
+  readonly #settings: Readonly<Record<string, string>>;
   readonly #programs: (Program | undefined)[] = [];
 
-  private constructor(workDir: string, manifestDir: string, server: TlsFiles, client: TlsFiles) {
+  private constructor(
+    workDir: string,
+    manifestDir: string,
+    settings: Readonly<Record<string, string>>,
+    server: TlsFiles,
+    client: TlsFiles,
+  ) {
+    this.#settings = settings;
     this.#workDir = workDir;
     this.#manifestDir = manifestDir;
     this.#server = server;
     this.tls = { caFile: client.ca, certFile: client.cert, keyFile: client.key, serverCN: "typha-server" };
   }
 
-  static async create(workDir: string, manifestDir: string): Promise<TyphaProcesses> {
+  /** `settings` of every Typha beside those of ports and TLS, by environment variable. */
+  static async create(
+    workDir: string,
+    manifestDir: string,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<TyphaProcesses> {
     for (const directory of [workDir, manifestDir]) mkdirSync(directory, { recursive: true });
     const ca = await CertificateAuthority.create();
     const server = writeTlsFiles(workDir, "server", ca, await ca.issue({ commonName: "typha-server" }));
     const client = writeTlsFiles(workDir, "client", ca, await ca.issue({ commonName: "typha-client" }));
-    return new TyphaProcesses(workDir, manifestDir, server, client);
+    return new TyphaProcesses(workDir, manifestDir, settings, server, client);
   }
 
   address(index: number): ServerAddress {
@@ -49,6 +64,9 @@ export class TyphaProcesses {
         TYPHA_LOGSEVERITYSCREEN: "warning",
         TYPHA_SERVERPORT: String(FIRST_SYNC_PORT + index),
         TYPHA_ADMINPORT: String(FIRST_ADMIN_PORT + index),
+        TYPHA_HEALTHENABLED: "true",
+        TYPHA_HEALTHHOST: "127.0.0.1",
+        TYPHA_HEALTHPORT: String(FIRST_HEALTH_PORT + index),
         TYPHA_PROMETHEUSMETRICSENABLED: "true",
         TYPHA_PROMETHEUSMETRICSHOST: "127.0.0.1",
         TYPHA_PROMETHEUSMETRICSPORT: String(FIRST_METRICS_PORT + index),
@@ -56,13 +74,26 @@ export class TyphaProcesses {
         TYPHA_SERVERCERTFILE: this.#server.cert,
         TYPHA_CAFILE: this.#server.ca,
         TYPHA_CLIENTCN: "typha-client",
-        TYPHA_SERVERPINGINTERVALSECS: "2",
-        TYPHA_SERVERPONGTIMEOUTSECS: "10",
         TYPHA_SHUTDOWNTIMEOUTSECS: "10",
         TYPHA_SHUTDOWNCONNECTIONDROPINTERVALMAXSECS: "0.05",
+        ...this.#settings,
       },
       logFile: join(this.#workDir, `typha-${index}.log`),
     });
+  }
+
+  /** Resolves when it is in sync and listens. @throws Error if it ends instead. */
+  async ready(index: number): Promise<void> {
+    const url = `http://127.0.0.1:${FIRST_HEALTH_PORT + index}/readiness`;
+    const isReady = (): Promise<boolean> =>
+      fetch(url).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    while (!(await isReady())) {
+      this.check();
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
   }
 
   /** Its exit code, or undefined where a signal ended it. */
@@ -83,7 +114,14 @@ export class TyphaProcesses {
 
   /** Resident memory of each, in MB. All must run, and none be frozen. */
   async residentMB(): Promise<readonly number[]> {
-    return Promise.all(this.#programs.map((_, index) => residentMBAt(FIRST_METRICS_PORT + index)));
+    // What it says itself: a lab has no /proc of its own processes.
+    const sizes = await this.#metrics("process_resident_memory_bytes");
+    return sizes.map((bytes) => Math.round(bytes / 1e6));
+  }
+
+  /** Bytes of a whole snapshot as it is sent to clients; the largest of the felix streams. */
+  async snapshotBytes(): Promise<number> {
+    return Math.max(...(await this.#metrics('typha_snapshot_compressed_bytes{syncer="felix"}')));
   }
 
   /** @throws Error if one has ended by itself, with the end of its log. */
@@ -96,14 +134,18 @@ export class TyphaProcesses {
     for (const program of this.#programs) await program?.stop("SIGKILL");
   }
 
+  /** Of each process the value of one line of its page of metrics; 0 without one. */
+  #metrics(name: string): Promise<readonly number[]> {
+    return Promise.all(
+      this.#programs.map(async (_, index) => {
+        const page = await (await fetch(`http://127.0.0.1:${FIRST_METRICS_PORT + index}/metrics`)).text();
+        const line = page.split("\n").find((each) => each.startsWith(`${name} `));
+        return line === undefined ? 0 : Number(line.slice(name.length + 1));
+      }),
+    );
+  }
+
   #program(index: number): Program {
     return must(this.#programs[index], "a running Typha");
   }
-}
-
-/** What it says itself: a lab has no /proc of its own processes. */
-async function residentMBAt(port: number): Promise<number> {
-  const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const [, bytes = ""] = must(/^process_resident_memory_bytes (\S+)/m.exec(page) ?? undefined, "resident memory");
-  return Math.round(Number(bytes) / 1e6);
 }

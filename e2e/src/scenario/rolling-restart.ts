@@ -1,65 +1,107 @@
-import { seededRandom, systemClock } from "@bulrush/base";
-import { TyphaFleet } from "../fleet/typha-fleet.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SetFiles } from "../fleet/set-files.ts";
+import { TcpGate } from "../fleet/tcp-gate.ts";
+import { TyphaProcesses } from "../fleet/typha-processes.ts";
 import { LabNetwork } from "../lab/network.ts";
-import { until } from "./agent-kill.ts";
+import { figuresOf, type LoadFigures } from "../sync-load/load-figures.ts";
+import { judgedPlan, splitPlan } from "../sync-load/load-plan.ts";
+import { WorkerProcess } from "../sync-load/worker-process.ts";
 import type { Scenario } from "./scenario.ts";
 
 const TYPHAS = [0, 1, 2] as const;
 /** A busy machine takes its time. */
-const WAIT_MS = 240_000;
-/** Of the bytes of a whole snapshot for each client. */
+const WAIT_MS = 900_000;
+/** Of the bytes of a whole snapshot for each client; what moves is counted with TLS and all. */
 const MAX_SHARE = 0.03;
+const LOOK_MS = 200;
 
+/**
+ * ```
+ *   manifests ─watch─> 3 bulrush-typha processes <─ TcpGate, which counts bytes <─mTLS─ processes of judged clients
+ * ```
+ */
 export const rollingRestart: Scenario = {
   name: "rolling-restart",
   summary: "all Typhas restarted one after the other: hardly a byte moves, and no agent's graph sees an update",
-  async run({ quick, seed, progress }) {
+  async run({ quick, progress }) {
     // A new namespace has no loopback device that is up.
     new LabNetwork();
     const clients = quick ? 12 : 300;
-    const keys = quick ? 1500 : 50_000;
-    const clock = systemClock({ keepAlive: true });
-    const fleet = await TyphaFleet.create({ clock, random: seededRandom(seed) });
-    try {
-      for (let i = 0; i < keys; i++) fleet.store.set(`set-${i}`, i);
-      for (const i of TYPHAS) await fleet.startTypha(i);
-      await until(() => TYPHAS.every((i) => fleet.health(i).ready), WAIT_MS);
-      progress(`${keys} keys are served by each Typha`);
-      fleet.addClients(clients);
-      await until(() => fleet.clients.every((client) => client.isInSync && client.versions.size >= keys), WAIT_MS);
-      progress(`${clients} clients have them all`);
-      const wanted = new Map(fleet.clients[0]?.versions);
-      const snapshotBytes = await fleet.snapshotBytes();
-      const before = await settledBytes(fleet, clients * snapshotBytes);
-      for (const client of fleet.clients) client.forget();
-      for (const i of TYPHAS) {
-        await fleet.stopTypha(i);
-        await fleet.startTypha(i);
-        await until(() => fleet.health(i).ready, WAIT_MS);
-        await until(() => fleet.clients.every((client) => fleet.serverOf(client) !== undefined), WAIT_MS);
-        progress(`Typha ${i} was restarted; ${(await fleet.bytesSent()) - before} bytes so far`);
+    const keys = quick ? 6000 : 50_000;
+    const workDir = mkdtempSync(join(tmpdir(), "bulrush-rolling-"));
+    const typhas = await TyphaProcesses.create(workDir, join(workDir, "manifests"));
+    const gates = await Promise.all(TYPHAS.map(() => TcpGate.open()));
+    const servedBytes = (): number => gates.reduce((sum, { servedBytes: bytes }) => sum + bytes, 0);
+    const servers = gates.map(({ port }) => ({ host: "127.0.0.1", port }));
+    const plan = judgedPlan({ servers, tls: typhas.tls, judged: clients });
+    const workers: WorkerProcess[] = [];
+    const figures = async (): Promise<LoadFigures> => {
+      typhas.check();
+      return figuresOf(plan, await Promise.all(workers.map((worker) => worker.report())), 0);
+    };
+    /** Resolves once all clients have the same, and this many keys at least. */
+    const settled = async (): Promise<LoadFigures> => {
+      for (const endMs = performance.now() + WAIT_MS; performance.now() < endMs; ) {
+        const now = await figures();
+        if (now.problems.length === 0 && now.judged.keys >= keys) return now;
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
-      await until(() => fleet.clients.every((client) => client.isInSync), WAIT_MS);
-      const moved = (await settledBytes(fleet, 0)) - before;
+      throw new Error(`They did not settle: ${(await figures()).problems.join("; ")}`);
+    };
+    try {
+      new SetFiles(join(workDir, "manifests")).setMany(keys);
+      for (const [i, gate] of gates.entries()) {
+        typhas.start(i);
+        gate.target = typhas.address(i).port;
+      }
+      for (const i of TYPHAS) await typhas.ready(i);
+      for (const part of splitPlan(plan, quick ? 1 : 6)) {
+        workers.push(new WorkerProcess(join(import.meta.dirname, "..", "sync-load", "main.ts"), part));
+      }
+      const before = await settled();
+      const snapshotBytes = await typhas.snapshotBytes();
+      progress(`${clients} clients have ${keys} keys, for ${snapshotBytes} bytes each`);
+      const startBytes = servedBytes();
+      for (const i of TYPHAS) {
+        const code = await typhas.stop(i, "SIGTERM");
+        if (code !== 0) throw new Error(`Typha ${i} ended with ${code} at SIGTERM`);
+        typhas.start(i);
+        // As Kubernetes does it: the next one only when this one is ready.
+        await typhas.ready(i);
+        await settled();
+        progress(`Typha ${i} was restarted; ${servedBytes() - startBytes} bytes so far`);
+      }
+      const after = await settled();
+      const moved = servedBytes() - startBytes;
       const share = moved / (clients * snapshotBytes);
-      const updates = fleet.clients.reduce((sum, client) => sum + client.updates, 0);
+      const updates = after.judged.updates - before.judged.updates;
+      const connects = after.judged.connects - before.judged.connects;
+      const bucketResumes = after.judged.bucketResumes - before.judged.bucketResumes;
+      const snapshots = after.judged.snapshots - before.judged.snapshots;
       if (updates > 0) throw new Error(`${updates} updates reached the agents' graphs`);
-      if (!fleet.clients.every((client) => client.holds(wanted))) throw new Error("An agent has another state");
-      if (share >= MAX_SHARE) throw new Error(`${moved} bytes moved: ${share} of all snapshots`);
-      return { clients, keys, moved, snapshotBytes, share: Math.round(share * 1e5) / 1e5, updates };
+      if (after.judged.state !== before.judged.state) throw new Error("The agents have another state than before");
+      if (share >= MAX_SHARE)
+        throw new Error(
+          `${moved} bytes moved, ${share} of all snapshots: ${connects} connects, ${bucketResumes} with buckets, ${snapshots} snapshots`,
+        );
+      return {
+        clients,
+        keys,
+        moved,
+        snapshotBytes,
+        share: Math.round(share * 1e5) / 1e5,
+        updates,
+        connects,
+        bucketResumes,
+        snapshots,
+      };
     } finally {
-      await fleet.stop();
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await typhas.stopAll();
+      for (const gate of gates) gate.close();
+      rmSync(workDir, { recursive: true });
     }
   },
 };
-
-/** The bytes sent once all are counted, which happens once a second. */
-async function settledBytes(fleet: TyphaFleet, atLeast: number): Promise<number> {
-  let bytes = 0;
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    const now = await fleet.bytesSent();
-    if (now === bytes && now >= atLeast) return now;
-    bytes = now;
-  }
-}

@@ -61,7 +61,10 @@ export const typhaChaosProcesses: Scenario = {
     const random = seededRandom(seed);
     const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
     const clock = systemClock({ keepAlive: true });
-    const typhas = await TyphaProcesses.create(workDir, join(workDir, "manifests"));
+    const typhas = await TyphaProcesses.create(workDir, join(workDir, "manifests"), {
+      TYPHA_SERVERPINGINTERVALSECS: "2",
+      TYPHA_SERVERPONGTIMEOUTSECS: "10",
+    });
     const files = new SetFiles(join(workDir, "manifests"));
     const sets = new SetModel(files);
     const names: string[] = [];

@@ -59,7 +59,7 @@ export class JudgedClient {
 
   figures(): JudgedFigures {
     const { phase, counts } = this.#client.state();
-    const { snapshots, bucketResumes, resumes, moves, failures } = counts;
+    const { connects, snapshots, bucketResumes, resumes, moves, failures } = counts;
     return {
       clients: 1,
       inSync: this.#isInSync && phase === "streaming" ? 1 : 0,
@@ -68,6 +68,7 @@ export class JudgedClient {
       updates: this.#updates,
       deletes: this.#deletes,
       flaps: this.#flaps,
+      connects,
       snapshots,
       bucketResumes,
       resumes,
@@ -105,6 +106,7 @@ export const NO_JUDGED: JudgedFigures = {
   updates: 0,
   deletes: 0,
   flaps: 0,
+  connects: 0,
   snapshots: 0,
   bucketResumes: 0,
   resumes: 0,
@@ -121,6 +123,7 @@ export function addJudged(a: JudgedFigures, b: JudgedFigures): JudgedFigures {
     updates: a.updates + b.updates,
     deletes: a.deletes + b.deletes,
     flaps: a.flaps + b.flaps,
+    connects: a.connects + b.connects,
     snapshots: a.snapshots + b.snapshots,
     bucketResumes: a.bucketResumes + b.bucketResumes,
     resumes: a.resumes + b.resumes,

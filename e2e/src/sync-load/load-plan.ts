@@ -29,6 +29,23 @@ export interface LoadPlan {
   readonly slowBytesPerSecond: number;
 }
 
+/** Nobody but judged clients, who dial 100 a second. */
+export function judgedPlan(parts: Pick<LoadPlan, "servers" | "tls" | "judged">): LoadPlan {
+  return {
+    ...parts,
+    syncer: "felix",
+    namePrefix: "judged",
+    light: 0,
+    bad: { "slow-reader": 0, "black-hole": 0, garbage: 0, "half-open": 0, flood: 0 },
+    storm: 0,
+    stormEveryMs: 0,
+    isCold: false,
+    dialRate: 100,
+    ackEveryMs: 0,
+    slowBytesPerSecond: 1,
+  };
+}
+
 /** Shares a plan out among processes: no two differ by more than one client of a sort. */
 export function splitPlan(plan: LoadPlan, processes: number): readonly LoadPlan[] {
   const share = (count: number, index: number): number =>

@@ -13,6 +13,7 @@ export interface JudgedFigures {
   readonly deletes: number;
   /** Keys that were deleted and came back with the same contents: the delete was wrong. */
   readonly flaps: number;
+  readonly connects: number;
   readonly snapshots: number;
   readonly bucketResumes: number;
   readonly resumes: number;
