@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 export type Outcome = "connected" | "refused" | "silence";
 
 /** Silence for this long is taken for a dropped packet. */
-const PATIENCE_S = "0.4";
+const PATIENCE_S = "0.7";
 const GATEWAY = "169.254.1.1";
 /** The link-local address of a host side's MAC address (RFC 4291, appendix A). */
 const GATEWAY_6 = "fe80::ecee:eeff:feee:eeee";
