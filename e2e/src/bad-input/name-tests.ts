@@ -75,12 +75,12 @@ export function nameTests(world: () => World): void {
         });
         const [now] = await w.clients("host-e");
         assert.deepEqual([now?.clientId, now?.duplicate], [old?.clientId, false]);
-        await eventually("the half-open stream is cut, and the log says why", () =>
+        await eventually("the half-open stream is ended, and the log says why", () =>
           w
             .log("typha")
             .some(
               ({ msg, connection, reason }) =>
-                msg === "Connection cut" &&
+                msg === "Goodbye to client" &&
                 connection === old?.connectionId &&
                 /same client has connected again/.test(String(reason)),
             ),

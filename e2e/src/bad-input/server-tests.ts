@@ -30,11 +30,14 @@ interface LostServer {
   readonly message: string;
 }
 
-/** What an agent said about the loss of a server. */
+/** Before the welcome, and after it. */
+const LOST: readonly unknown[] = ["Cannot follow sync server", "Lost sync server"];
+
+/** What an agent said about a server that it could not follow, or not any more. */
 function lossOf(world: World, host: string, port: number): LostServer | undefined {
   const line = world
     .log(`agent-${host}`)
-    .find(({ msg, server }) => msg === "Lost sync server" && server === `${FABRIC_ADDRESS}:${port}`);
+    .find(({ msg, server }) => LOST.includes(msg) && server === `${FABRIC_ADDRESS}:${port}`);
   return line?.["error"] as LostServer | undefined;
 }
 
