@@ -32,6 +32,7 @@ export function actualState(state: DataplaneState, synced: boolean): Record<stri
     ...((synced || state.config !== undefined) && {
       config: {
         global: raw?.get("global") ?? new Map(),
+        selector: raw?.get("selector") ?? new Map(),
         host: raw?.get("host") ?? new Map(),
         merged: state.config?.config ?? null,
       },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { seededRandom } from "@bulrush/base";
-import { formatKey, validateV1 } from "@bulrush/model";
+import { formatKey, sameValue, validateV1, type Value } from "@bulrush/model";
 import { Coverage, FULL_COVERAGE } from "./coverage.ts";
 import { dice } from "./dice.ts";
 import { runSequence } from "./run-sequence.ts";
@@ -70,12 +70,12 @@ const STEPS = ["add", "change", "repeat", "delete", "spurious delete", "flush", 
 function countSteps({ steps, view }: Sequence, coverage: Coverage): void {
   coverage.add(`host ${view.hostname}`);
   for (const [name, value] of Object.entries(view.config)) coverage.add(`config ${name} ${value}`);
-  const live = new Map<string, unknown>();
+  const live = new Map<string, Value>();
   for (const step of steps) {
     if ("set" in step) {
       const path = formatKey(step.set.key);
       const old = live.get(path);
-      coverage.add(`step ${old === undefined ? "add" : old === step.set.value ? "repeat" : "change"}`);
+      coverage.add(`step ${old === undefined ? "add" : sameValue(old, step.set.value) ? "repeat" : "change"}`);
       live.set(path, step.set.value);
     } else if ("drop" in step) {
       coverage.add(live.delete(formatKey(step.drop)) ? "step delete" : "step spurious delete");

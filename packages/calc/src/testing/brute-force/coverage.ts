@@ -233,5 +233,5 @@ export const FULL_COVERAGE: readonly string[] = [
   ...named("Block", BLOCK),
   ...named("Wireguard", WIREGUARD),
   ...(["ProfileLabels", "HostConfig", "GlobalConfig", "ReadyFlag"] satisfies KeyType[]),
-  ...(["Node", "BGPPeer", "BGPConfiguration", "KubernetesService"] satisfies ResourceKind[]),
+  ...(["Node", "FelixConfiguration", "BGPPeer", "BGPConfiguration", "KubernetesService"] satisfies ResourceKind[]),
 ];

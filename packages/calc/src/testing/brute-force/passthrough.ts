@@ -1,5 +1,6 @@
 import type { NodeResource, Resource, ServiceResource } from "@bulrush/model";
 import { type Contents, entriesOf, resourcesOf, type View } from "./contents.ts";
+import { naiveMatch } from "./naive-selector.ts";
 
 type Sections = Record<string, unknown>;
 
@@ -161,7 +162,10 @@ export function expectedEncapsulation({ contents, config }: View): object {
   };
 }
 
-/** Held until in sync: the settings. A host's own win. */
+/**
+ * Held until in sync: the settings. A host's own win, then those of the oldest FelixConfiguration that selects this
+ * node, then the global ones.
+ */
 export function expectedConfig({ contents, hostname }: View): object {
   const global = new Map(entriesOf(contents, "GlobalConfig").map(([key, value]) => [key.name, value]));
   const host = new Map(
@@ -169,5 +173,27 @@ export function expectedConfig({ contents, hostname }: View): object {
       .filter(([key]) => key.hostname === hostname)
       .map(([key, value]) => [key.name, value]),
   );
-  return { global, host, merged: new Map([...global, ...host]) };
+  const node = resourcesOf(contents, "Node").find(([key]) => key.name === hostname)?.[1];
+  const age = ({ metadata }: Resource): string => `${metadata.creationTimestamp} ${metadata.name}`;
+  const [selected] = resourcesOf(contents, "FelixConfiguration")
+    .map(([, value]) => value)
+    .filter(({ spec }) => {
+      const { nodeSelector = "" } = (spec ?? {}) as { nodeSelector?: string };
+      const labels = new Map(Object.entries(node?.metadata.labels ?? {}));
+      return node !== undefined && nodeSelector !== "" && naiveMatch(nodeSelector, labels);
+    })
+    .sort((a, b) => (age(a) < age(b) ? -1 : 1));
+  const selector = selected === undefined ? new Map<string, string>() : parametersOf(selected);
+  return { global, selector, host, merged: new Map([...global, ...selector, ...host]) };
+}
+
+/** How the graphs of these tests read a FelixConfiguration. */
+export function parametersOf({ metadata, spec }: Resource): ReadonlyMap<string, string> {
+  const { mtu } = (spec ?? {}) as { mtu?: string };
+  return new Map([["From", metadata.name], ...(mtu === undefined ? [] : [["Mtu", mtu] as const])]);
+}
+
+/** Whether the datastore says that it may be used. */
+export function isReady({ contents }: View): boolean {
+  return entriesOf(contents, "ReadyFlag").some(([, value]) => value);
 }

@@ -10,7 +10,8 @@ export const V4 = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.9", "10.0.1.1"] a
 export const V6 = ["fd00::1", "fd00::2", "fd00:1::1"] as const;
 
 export function randomLabels(d: Dice): Map<string, string> {
-  return new Map(d.some(LABEL_NAMES, 3).map((name) => [name, d.pick(LABEL_VALUES)]));
+  const labels = new Map(d.some(LABEL_NAMES, 3).map((name) => [name, d.pick(LABEL_VALUES)]));
+  return d.chance(0.1) ? labels.set("__proto__", d.pick(LABEL_VALUES)) : labels;
 }
 
 function randomPorts(d: Dice): EndpointPort[] {
@@ -81,7 +82,7 @@ export function randomHostEndpoint(d: Dice): KV {
 export function randomNetworkSet(d: Dice): KV {
   const value: NetworkSet = {
     // Host bits are there on purpose: members are masked.
-    nets: d.some([...NETS, "10.0.0.7/30", "10.0.0.2", "192.168.0.1/32", "fd00::2/128"], 4),
+    nets: d.some([...NETS, "10.0.0.7/30", "10.0.0.2", "192.168.0.1/32", "FD00:0::2/128"], 4),
     labels: randomLabels(d),
     ...(d.chance(0.5) && { profile_ids: d.some(PROFILES, 2) }),
   };

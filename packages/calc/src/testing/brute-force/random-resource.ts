@@ -100,3 +100,13 @@ export function randomBgpConfig(d: Dice): KV {
   const metadata = { name: d.pick(["default", "node.other-1"]) };
   return resource("BGPConfiguration", "", { apiVersion: CALICO, kind: "BGPConfiguration", metadata, spec });
 }
+
+export function randomFelixConfig(d: Dice): KV {
+  const metadata = {
+    name: d.pick(["config-1", "config-2"]),
+    creationTimestamp: d.pick(["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]),
+  };
+  const nodeSelector = d.chance(0.9) ? randomSelector(d, 1).replaceAll("global()", "all()") : "";
+  const spec = { nodeSelector, ...(d.chance(0.5) && { mtu: d.pick(["d", "e"]) }) };
+  return resource("FelixConfiguration", "", { apiVersion: CALICO, kind: "FelixConfiguration", metadata, spec });
+}

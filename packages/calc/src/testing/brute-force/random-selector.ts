@@ -1,6 +1,7 @@
 import type { Dice } from "./dice.ts";
 
-const NAMES = ["app", "role", "env", "tag"] as const;
+/** The last one, and __proto__ below, are traps for objects that stand for maps. */
+const NAMES = ["app", "role", "env", "tag", "constructor"] as const;
 const VALUES = ["", "web", "db", "web-2", "b"] as const;
 /** Labels that mean something to the graph or come from profiles. */
 const SPECIAL = [
@@ -9,6 +10,7 @@ const SPECIAL = [
   ["projectcalico.org/orchestrator", "k8s"],
   ["pcns.env", "web"],
   ["pcsa.role", "db"],
+  ["__proto__", "web"],
 ] as const;
 
 export const LABEL_NAMES: readonly string[] = NAMES;

@@ -1,9 +1,10 @@
-import { deepEqual } from "node:assert/strict";
+import { deepEqual, equal } from "node:assert/strict";
 import { formatKey, type Update } from "@bulrush/model";
 import { Rig, type KV, update } from "../harness.ts";
 import { actualState } from "./actual-state.ts";
 import type { View } from "./contents.ts";
 import { expectedState } from "./expected-state.ts";
+import { isReady, parametersOf } from "./passthrough.ts";
 import type { Plain } from "./plain.ts";
 import type { Sequence } from "./sequence.ts";
 
@@ -12,7 +13,7 @@ export type OnFlush = (view: View, expected: Readonly<Record<string, Plain>>) =>
 
 /** Plays a sequence on a graph; throws at the first flush after which the dataplane has not what the model says. */
 export function runSequence(sequence: Sequence, onFlush?: OnFlush): void {
-  const rig = new Rig(sequence.view.hostname, sequence.view.config);
+  const rig = new Rig(sequence.view.hostname, sequence.view.config, parametersOf);
   const contents = new Map<string, KV>();
   let batch: Update[] = [];
   const send = (): void => {
@@ -24,6 +25,7 @@ export function runSequence(sequence: Sequence, onFlush?: OnFlush): void {
     if (batch.length >= sequence.batch) send();
   };
   let synced = false;
+  let wasReady: boolean | undefined;
   for (const step of sequence.steps) {
     if ("set" in step) {
       contents.set(formatKey(step.set.key), step.set);
@@ -43,12 +45,21 @@ export function runSequence(sequence: Sequence, onFlush?: OnFlush): void {
       } else rig.graph.onStatusUpdated(step.status);
     } else {
       rig.flush();
+      const sent = rig.messages.map(({ msg }) => msg);
       const view: View = { ...sequence.view, contents: new Map(contents) };
       const expected = expectedState(view, synced);
       const actual = actualState(rig.state, synced);
       if (JSON.stringify(actual) !== JSON.stringify(expected)) {
         for (const [section, value] of Object.entries(expected)) deepEqual(actual[section], value, section);
         deepEqual(actual, expected);
+      }
+      if (synced) {
+        const inSyncs = sent.filter((msg) => msg === "InSync").length;
+        equal(inSyncs, wasReady === undefined ? 1 : 0, "InSync comes once, at the first flush that is in sync");
+        const ready = isReady(view);
+        const saysNotReady = sent.includes("DatastoreNotReady");
+        if (ready || wasReady !== false) equal(saysNotReady, !ready, "DatastoreNotReady");
+        wasReady = ready;
       }
       rig.flush();
       deepEqual(rig.messages, [], "a flush without a change");

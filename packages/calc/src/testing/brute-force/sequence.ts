@@ -17,6 +17,7 @@ import { focusedRule } from "./random-rule.ts";
 import {
   randomBgpConfig,
   randomBgpPeer,
+  randomFelixConfig,
   randomProfile,
   randomProfileLabels,
   randomService,
@@ -63,6 +64,7 @@ const ALL_KINDS: readonly (readonly [number, Make])[] = [
   [3, randomTunnelEnd],
   [1, randomBgpPeer],
   [1, randomBgpConfig],
+  [1, randomFelixConfig],
 ];
 
 function randomKV(d: Dice, kinds: readonly (readonly [number, Make])[]): KV {
@@ -133,17 +135,18 @@ export function randomSequence(d: Dice): Sequence {
     live.set(formatKey(kv.key), kv);
     steps.push({ set: kv });
   };
-  const length = 5 + d.below(60);
+  const length = 5 + d.below(d.chance(0.03) ? 300 : 60);
   const syncAt = d.below(length);
   for (let i = 0; i < length; i++) {
     if (i === syncAt) steps.push({ status: "in-sync" });
     const known = d.chance(0.35) && live.size > 0 ? d.pick([...live.values()]) : undefined;
     if (known === undefined) {
       const kv = randomKV(d, kinds);
-      // One of one name: of "*" there is no own node, and so nobody is a peer of it.
+      // A graph of all hosts is on no node that a peer could name.
       if (!(isWhole && kv.key.type === "Resource" && kv.key.kind === "BGPPeer")) set(kv);
     } else if (d.chance(0.5)) set(changed(d, known, kinds));
-    else if (d.chance(0.2)) set(known);
+    // Equal, and not the same: as it comes from a datastore that tells it again.
+    else if (d.chance(0.2)) set({ key: known.key, value: structuredClone(known.value) });
     else {
       live.delete(formatKey(known.key));
       steps.push({ drop: known.key });
