@@ -75,7 +75,7 @@ function randomProtocol(
     };
   if (d.chance(0.1)) return { protocol: 47 };
   return {
-    protocol: d.pick(["tcp", "tcp", "udp", "sctp", 6, 17]),
+    protocol: d.pick(["tcp", "tcp", "tcp", 6, 6, "udp", 17, "sctp"]),
     port: d.pick([...PORT_NUMBERS, 9]),
     ...(d.chance(0.4) && { sourcePort: d.pick([...PORT_NUMBERS, 40_000]) }),
   };

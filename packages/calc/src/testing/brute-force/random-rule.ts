@@ -54,7 +54,7 @@ export function randomRule(d: Dice, p = 0.15): Rule {
 /** A rule with one or two conditions, so that each of them often decides. */
 export function focusedRule(d: Dice): Rule {
   const action = d.pick(["allow", "allow", "deny", "pass", "log"] as const);
-  if (d.chance(0.2)) return { action, ...negatedPort(d) };
+  if (d.chance(0.3)) return { action, ...portRule(d) };
   const full = randomRule(d, 0.4);
   const fields = Object.keys(full).filter((field) => field !== "action" && field !== "protocol");
   const kept = new Set(["action", ...d.some(fields, 2), ...(d.chance(0.3) ? ["protocol"] : [])]);
@@ -64,14 +64,16 @@ export function focusedRule(d: Dice): Rule {
   return Object.fromEntries(Object.entries(full).filter(([field]) => kept.has(field)));
 }
 
-/** Conditions that seldom fail, and so are alone. */
-function negatedPort(d: Dice): Rule {
-  const field = d.pick(["!src_ports", "!dst_ports"] as const);
-  switch (d.below(3)) {
+/** Conditions that seldom decide beside others, and so are alone. */
+function portRule(d: Dice): Rule {
+  const field = d.pick(PORT_FIELDS);
+  switch (d.below(5)) {
     case 0:
       return { [field]: NAMED };
     case 1:
-      return { protocol: d.pick(["tcp", "udp"]), [field]: d.some(PORTS) };
+    case 2:
+    case 3:
+      return { protocol: "tcp", [field]: d.chance(0.7) ? [d.pick(PORTS)] : d.some(PORTS, 3) };
     default:
       return { protocol: "icmp", "!icmp_type": d.pick([0, 8]), ...(d.chance(0.5) && { "!icmp_code": d.pick([0, 3]) }) };
   }

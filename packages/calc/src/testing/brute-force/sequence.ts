@@ -89,16 +89,13 @@ export function randomContents(d: Dice): KV[] {
     const defaultAction = d.chance(0.85) ? "Pass" : "Deny";
     return { key: { type: "Tier", name }, value: { order: d.below(3), defaultAction } };
   });
-  const profiles = PROFILES.filter(() => d.chance(0.6)).map(
+  const profiles = PROFILES.filter(() => d.chance(0.7)).map(
     (name): KV => ({ key: { type: "ProfileRules", name }, value: every(d.chance(0.9) ? "allow" : "deny") }),
   );
   const policies = Array.from({ length: d.below(8) }, () => randomPolicy(d, focusedRule));
-  return [
-    ...tiers,
-    ...profiles,
-    ...policies,
-    ...Array.from({ length: 5 + d.below(20) }, () => randomKV(d, POLICY_KINDS)),
-  ];
+  const others = Array.from({ length: 5 + d.below(20) }, () => randomKV(d, POLICY_KINDS));
+  // Of one key, the last counts.
+  return [...others, ...policies, ...tiers, ...profiles];
 }
 
 function randomConfig(d: Dice): CalcGraphConfig {
