@@ -64,7 +64,7 @@ test("the daemon says in words why it is not ready, does not end without a Typha
     FELIX_HEALTH_PROT: "1",
   });
   const { port } = await daemon.line("Listening");
-  await daemon.line("Lost sync server");
+  await daemon.line("Cannot follow sync server");
   const [live] = await get(port, "/liveness");
   const [ready, table] = await get(port, "/readiness");
   assert.deepEqual([live, ready], [200, 503]);
