@@ -7,6 +7,7 @@ import type {
   Policy,
   PolicyKind,
   ProfileRules,
+  Resource,
   ResourceKind,
   Rule,
   Tier,
@@ -31,6 +32,8 @@ export class Coverage {
       const kind = key.type === "Resource" ? key.kind : key.type;
       this.add(kind);
       if (key.type === "Policy") this.add(key.kind);
+      if (key.type === "HostConfig") this.add(`HostConfig.${key.name}`);
+      if (key.type === "Resource") this.#addResource(key.kind, value as Resource);
       if (key.type === "Resource" || key.type === "ProfileLabels" || typeof value !== "object") continue;
       for (const [field, one] of Object.entries(value)) if (one !== undefined) this.add(`${kind}.${field}`);
     }
@@ -40,6 +43,15 @@ export class Coverage {
       ...entriesOf(contents, "ProfileRules"),
     ])
       for (const rule of [...inbound_rules, ...outbound_rules]) this.#addRule(rule);
+  }
+
+  #addResource(kind: ResourceKind, { metadata, spec, ...others }: Resource): void {
+    for (const [field, value] of Object.entries({ ...(spec as object), ...others, labels: metadata.labels })) {
+      if (value === undefined) continue;
+      this.add(`${kind}.${field}`);
+      if (typeof value !== "object" || Array.isArray(value)) continue;
+      for (const inner of Object.keys(value as object)) this.add(`${kind}.${field}.${inner}`);
+    }
   }
 
   #addRule(rule: Rule): void {
@@ -223,7 +235,37 @@ export const POLICY_COVERAGE: readonly string[] = [
     "StagedGlobalNetworkPolicy",
     "StagedKubernetesNetworkPolicy",
   ] satisfies PolicyKind[]),
-  ...(["Profile", "KubernetesEndpointSlice"] satisfies ResourceKind[]),
+  "Profile.labelsToApply",
+  ...["addressType", "endpoints", "ports", "labels"].map((field) => `KubernetesEndpointSlice.${field}`),
+];
+
+/** What a graph reads of resources beside what verdicts depend on. */
+const RESOURCE_FIELDS: readonly string[] = [
+  "Node.labels",
+  "Node.bgp.ipv4Address",
+  "Node.bgp.ipv6Address",
+  "Node.bgp.asNumber",
+  "Node.bgp.ipv4IPIPTunnelAddr",
+  "Node.addresses",
+  "Node.ipv4VXLANTunnelAddr",
+  "Node.ipv6VXLANTunnelAddr",
+  "Node.wireguard.interfaceIPv4Address",
+  "Node.wireguard.interfaceIPv6Address",
+  "FelixConfiguration.nodeSelector",
+  "BGPPeer.node",
+  "BGPPeer.nodeSelector",
+  "BGPPeer.localWorkloadSelector",
+  "BGPConfiguration.serviceClusterIPs",
+  "BGPConfiguration.serviceExternalIPs",
+  "BGPConfiguration.serviceLoadBalancerIPs",
+  "BGPConfiguration.localWorkloadPeeringIPV4",
+  "BGPConfiguration.localWorkloadPeeringIPV6",
+  "KubernetesService.type",
+  "KubernetesService.clusterIPs",
+  "KubernetesService.externalIPs",
+  "KubernetesService.loadBalancerIP",
+  "KubernetesService.ports",
+  "KubernetesService.status.loadBalancer",
 ];
 
 /** All that a graph reads. */
@@ -233,5 +275,8 @@ export const FULL_COVERAGE: readonly string[] = [
   ...named("Block", BLOCK),
   ...named("Wireguard", WIREGUARD),
   ...(["ProfileLabels", "HostConfig", "GlobalConfig", "ReadyFlag"] satisfies KeyType[]),
-  ...(["Node", "FelixConfiguration", "BGPPeer", "BGPConfiguration", "KubernetesService"] satisfies ResourceKind[]),
+  ...["IPv4VXLANTunnelAddr", "IPv6VXLANTunnelAddr", "VXLANTunnelMACAddr", "VXLANTunnelMACAddrV6"].map(
+    (name) => `HostConfig.${name}`,
+  ),
+  ...RESOURCE_FIELDS,
 ];
