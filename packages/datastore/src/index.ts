@@ -54,3 +54,8 @@ export {
   type Syncer,
   type SyncerOptions,
 } from "./syncer/syncer.ts";
+export {
+  reconcileTunnelAddresses,
+  type TunnelAddressOptions,
+  type TunnelAddressResult,
+} from "./tunnel/reconcile-node.ts";
