@@ -27,7 +27,7 @@ type Entry = { readonly cidr: Cidr } & (
 );
 
 /** Whether something on this host needs routes. Those through IPIP may be left to others. */
-export function hasRoutes({ config }: View): boolean {
+function hasRoutes({ config }: View): boolean {
   const { ipipEnabled, vxlanEnabled, vxlanEnabledV6, wireguardEnabled, noEncapNeeded, programClusterRoutes } = config;
   const isIpip = ipipEnabled && (programClusterRoutes === "Enabled" || programClusterRoutes === "EnabledIPIPOnly");
   return vxlanEnabled || vxlanEnabledV6 || wireguardEnabled || noEncapNeeded || isIpip;
