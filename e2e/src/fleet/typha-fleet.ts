@@ -12,6 +12,10 @@ import { FleetClient } from "./fleet-client.ts";
 import { MemoryStore, type StoreLink } from "./memory-store.ts";
 import { TcpGate } from "./tcp-gate.ts";
 
+/** Clients that begin together. */
+const GROUP = 20;
+const LOOK_MS = 20;
+
 /** One Typha of the fleet. */
 interface Member {
   readonly index: number;
@@ -141,18 +145,20 @@ export class TyphaFleet {
     return this.#members.findIndex(({ gate }) => gate.port === server?.port);
   }
 
-  addClients(count: number): void {
-    for (let i = 0; i < count; i++)
-      this.clients.push(
-        new FleetClient({
-          name: `node-${this.clients.length}`,
-          servers: () => this.#addresses(),
-          tls: this.#clientTls,
-          clock: this.#options.clock,
-          random: this.#options.random,
-          exists: (path) => this.#exists(path),
-        }),
-      );
+  /**
+   * In groups, so that they do not all dial at once: clients and servers share one process.
+   *
+   * @throws Error if a group is not in sync in time.
+   */
+  async addClients(count: number, waitMs: number): Promise<void> {
+    const last = this.clients.length + count;
+    while (this.clients.length < last) {
+      const group = Array.from({ length: Math.min(GROUP, last - this.clients.length) }, () => this.#addClient());
+      for (const endMs = performance.now() + waitMs; !group.every(({ isInSync }) => isInSync); ) {
+        if (performance.now() > endMs) throw new Error("New clients are not in sync");
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      }
+    }
   }
 
   async stop(): Promise<void> {
@@ -161,6 +167,19 @@ export class TyphaFleet {
     for (const { index, life } of this.#members) if (life !== undefined) await this.stopTypha(index);
     for (const { gate } of this.#members) gate.close();
     rmSync(this.#directory, { recursive: true });
+  }
+
+  #addClient(): FleetClient {
+    const client = new FleetClient({
+      name: `node-${this.clients.length}`,
+      servers: () => this.#addresses(),
+      tls: this.#clientTls,
+      clock: this.#options.clock,
+      random: this.#options.random,
+      exists: (path) => this.#exists(path),
+    });
+    this.clients.push(client);
+    return client;
   }
 
   #exists(path: string): boolean {

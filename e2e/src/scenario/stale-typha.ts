@@ -31,7 +31,7 @@ export const staleTypha: Scenario = {
       for (let i = 0; i < KEYS; i++) sets.set(`set-${i}`, i);
       for (const i of TYPHAS) await fleet.startTypha(i);
       await until(() => TYPHAS.every((i) => fleet.health(i).ready), WAIT_MS);
-      fleet.addClients(clients);
+      await fleet.addClients(clients, WAIT_MS);
       await until(everybodyHas, WAIT_MS);
 
       fleet.link(0).cut();

@@ -68,7 +68,7 @@ export const typhaChaos: Scenario = {
     try {
       for (let i = 0; i < 500; i++) add();
       for (const i of TYPHAS) await fleet.startTypha(i);
-      fleet.addClients(clients);
+      await fleet.addClients(clients, WAIT_MS);
       await until(() => fleet.clients.every((client) => sets.isHeldBy(client)), WAIT_MS);
       const startBytes = process.memoryUsage().heapUsed;
       for (let step = 0; step < steps; step++) {

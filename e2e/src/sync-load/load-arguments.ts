@@ -22,7 +22,7 @@ Clients:
                        keep nothing. Default 100.
   --judged N           Clients as agents have them. What they hold in the end must be equal, and no key may have been
                        deleted that comes back as it was. Default 0.
-  --processes N        Processes to share them. One core holds about 2,000 light clients. Default 1.
+  --processes N        Processes to share them. One core holds a thousand light clients easily. Default 1.
   --dial-rate N        New connections a second; 0: all at once. Default 200.
   --ack-every SECONDS  How often a light client says what it has applied; 0: never. Default 1.
   --cold               Light clients that come back want a snapshot, as after a restart of their host.
