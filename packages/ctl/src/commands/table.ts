@@ -63,6 +63,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./migrate.ts")).migrate,
   },
   {
+    name: "tunnel-addresses",
+    summary: "Give a node the addresses of its tunnel devices, out of the pools",
+    load: async () => (await import("../tunnel-addresses/tunnel-addresses.ts")).tunnelAddresses,
+  },
+  {
     name: "counters",
     summary: "Show how many packets each rule of this host has seen",
     load: async () => (await import("./counters.ts")).counters,

@@ -40,13 +40,7 @@ export async function claimBlock(context: IpamContext, node: string, cidr: strin
     "projectcalico.org/hostname-hash": hostnameHash(node),
     "projectcalico.org/ip-version": cidr.includes(":") ? "6" : "4",
   };
-  await tryCreate(
-    context,
-    "BlockAffinity",
-    name,
-    { state: "pending", node, type: "host", cidr, deleted: false },
-    labels,
-  );
+  await tryCreate(context, "BlockAffinity", name, { state: "pending", node, type: "host", cidr }, labels);
   const isMade = await createBlock(context, emptyBlock(cidr, node, context.now()));
   const isOurs = isMade || (await getBlock(context, cidr))?.block.affinity === hostAffinity(node);
   return retried(`BlockAffinity ${name}`, async () => {

@@ -18,7 +18,7 @@ export interface TunnelState {
  * What is let go first. `handle`: all that the device's handle has, if anything. `handle-else-address`: where IPAM does
  * not know the handle, the address of the node's field. `address`: that only.
  */
-export type TunnelRelease = "none" | "handle" | "handle-else-address" | "address";
+type TunnelRelease = "none" | "handle" | "handle-else-address" | "address";
 
 /** `clear`: the node's field goes. `re-claim`: the same address, noted as ours; another one if it is taken by then. */
 export type TunnelPlan =
