@@ -86,17 +86,17 @@ export async function assignAddress(context: IpamContext, request: AssignRequest
     const address = await takeFrom(context, network, request);
     if (address !== undefined) return address;
   }
-  const blocks = await listBlocks(context);
   const hasRoom = settings.maxBlocksPerHost === 0 || all.length < settings.maxBlocksPerHost;
   if (settings.autoAllocate && hasRoom) {
-    for (const network of unclaimedNetworks(request, blocks)) {
+    for (const network of unclaimedNetworks(request, await listBlocks(context))) {
       if (!(await claimBlock(context, node, network))) continue;
       const address = await takeFrom(context, network, request);
       if (address !== undefined) return address;
     }
   }
   if (!settings.strictAffinity) {
-    for (const block of blocks) {
+    // Those too that others have claimed meanwhile.
+    for (const block of await listBlocks(context)) {
       // What is set aside for services and the like is not for hosts.
       const isForHosts = !(block.block.affinity ?? "").startsWith("virtual:");
       if (!isForHosts || !pools.some(({ cidr }) => containsCidr(cidr, block.cidr))) continue;

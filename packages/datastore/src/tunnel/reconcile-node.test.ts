@@ -164,16 +164,15 @@ test("a block is claimed: a pending affinity, the block, the affinity confirmed,
   ]);
 });
 
-test("a host that loses the race for a block deletes its affinity, and borrows where nothing else is left", async () => {
+test("a host that loses the race for a block deletes its affinity, and borrows what the other has made", async () => {
   const others = emptyBlock("10.0.0.0/26", "n2", 0);
   const writer = world({
     pool: { cidr: "10.0.0.0/26" },
     fails: { "create IPAMBlock 10-0-0-0-26": "DATASTORE_ALREADY_EXISTS" },
     onFailure: (at) => at.put(resource("IPAMBlock", "10-0-0-0-26", others)),
   });
-  await assert.rejects(reconcile(writer), { code: "DATASTORE_FAILED" });
-  assert.equal(writer.find("BlockAffinity", "n1-10-0-0-0-26"), undefined);
   await reconcile(writer);
+  assert.equal(writer.find("BlockAffinity", "n1-10-0-0-0-26"), undefined);
   assert.equal(nodeSpec(writer)?.bgp?.ipv4IPIPTunnelAddr, ADDRESS);
 });
 
