@@ -27,7 +27,7 @@ export function memoryWriter({ type, fails = {}, onFailure }: MemoryWriterOption
   let revision = 0;
   const keyOf = ({ apiVersion, kind, namespace, name }: ResourceId): string =>
     `${apiVersion} ${kind} ${namespace}/${name}`;
-  const call = async (verb: string, id: ResourceId): Promise<StoredResource | undefined> => {
+  const call = async (verb: string, id: ResourceId): Promise<void> => {
     const text = `${verb} ${id.kind} ${id.namespace === "" ? "" : `${id.namespace}/`}${id.name}`;
     calls.push(text);
     const code = pending.get(text);
@@ -37,8 +37,8 @@ export function memoryWriter({ type, fails = {}, onFailure }: MemoryWriterOption
       throw new DatastoreError(`${text} fails`, { code });
     }
     await Promise.resolve();
-    return stored.get(keyOf(id));
   };
+  // Between looking and writing nothing is awaited: of two writers one is refused.
   const need = (known: StoredResource | undefined, wanted: string | undefined): void => {
     if (known === undefined) throw new DatastoreError("Not there", { code: "DATASTORE_NOT_FOUND" });
     if (wanted !== undefined && wanted !== known.revision)
@@ -65,16 +65,20 @@ export function memoryWriter({ type, fails = {}, onFailure }: MemoryWriterOption
       });
     },
     async create(resource) {
-      const known = await call("create", resourceIdOf(resource));
-      if (known !== undefined) throw new DatastoreError("It is there", { code: "DATASTORE_ALREADY_EXISTS" });
+      const id = resourceIdOf(resource);
+      await call("create", id);
+      if (stored.has(keyOf(id))) throw new DatastoreError("It is there", { code: "DATASTORE_ALREADY_EXISTS" });
       return writer.put(resource);
     },
     async update(resource, wanted) {
-      need(await call("update", resourceIdOf(resource)), wanted);
+      const id = resourceIdOf(resource);
+      await call("update", id);
+      need(stored.get(keyOf(id)), wanted);
       return writer.put(resource);
     },
     async delete(id, wanted) {
-      need(await call("delete", id), wanted);
+      await call("delete", id);
+      need(stored.get(keyOf(id)), wanted);
       stored.delete(keyOf(id));
     },
     close: () => Promise.resolve(),
