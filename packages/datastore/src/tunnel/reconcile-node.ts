@@ -143,6 +143,8 @@ async function carryOut({ context, node, device, settings, assigned }: Run): Pro
   const handle = tunnelHandle(kind, node);
   const owner: Owner = { handle, attributes: tunnelAttributes(kind, node) };
   if (plan.action === "re-claim") {
+    // What a run that did not finish has left under the handle.
+    if (held?.seen.handle !== handle) await releaseHandle(context, handle, settings);
     assigned.push(handle);
     if (held !== undefined && (await claimAddress(context, held.network, held.address, { owner, seen: held.seen })))
       return before;
