@@ -8,6 +8,7 @@ export { parseDurationNs } from "./duration.ts";
 export { ManualClock } from "./manual-clock.ts";
 export { nearestName } from "./nearest-name.ts";
 export { RecentCache } from "./recent-cache.ts";
+export { printable } from "./printable.ts";
 export { type Random, seededRandom } from "./seeded-random.ts";
 export { sha1 } from "./sha1.ts";
 export { base64Url, sha224 } from "./sha224.ts";

@@ -1,3 +1,5 @@
+import { printable } from "@bulrush/base";
+
 /** Where in the input something stands. */
 export interface SourcePosition {
   /** Path as it was reached: below the directory that was given, or "-" for standard input. */
@@ -28,7 +30,7 @@ export interface Problem {
   readonly sinceMs?: number;
 }
 
-/** One line: `policies/web.yaml:12 (document 2): NetworkPolicy shop/web: spec.order: ...`. */
+/** One line, whatever the input holds: `policies/web.yaml:12 (document 2): NetworkPolicy shop/web: spec.order: ...`. */
 export function formatProblem(problem: Problem): string {
   const { source } = problem;
   const parts: string[] = [];
@@ -42,7 +44,7 @@ export function formatProblem(problem: Problem): string {
   }
   if (problem.field !== undefined) parts.push(problem.field);
   parts.push(problem.effect === undefined ? problem.message : `${problem.message}; ${problem.effect}`);
-  return parts.join(": ");
+  return printable(parts.join(": "));
 }
 
 /**

@@ -42,6 +42,16 @@ class Store {
   }
 }
 
+test("get shows each resource on one line that does nothing to the terminal", async () => {
+  const manifest = JSON.parse(policy("x", "default")) as { readonly spec: object };
+  const odd = { ...manifest, spec: { ...manifest.spec, selector: "app == '\u001b[31m\nw'" } };
+  const store = new Store({ "b.json": JSON.stringify(odd) });
+  assert.equal(
+    (await store.run(["get", "np"])).out.split("\n")[1],
+    String.raw`x      default   5       Ingress   app == '\u001b[31m\u000aw'`,
+  );
+});
+
 test("get shows a table of one namespace or of all", async () => {
   const store = new Store({ "a.json": policy("web", "shop"), "b.json": policy("x", "default") });
   assert.deepEqual(await store.run(["get", "np"]), {

@@ -1,3 +1,4 @@
+import { printable } from "@bulrush/base";
 import type { Resource } from "@bulrush/model";
 import type { Output } from "../cli/io.ts";
 import { cellText, columnsOf } from "./columns.ts";
@@ -20,12 +21,13 @@ export async function printResourceTable(
   await printRows(out, titles, rows);
 }
 
-/** Prints rows of text, aligned, below a line of titles. */
+/** Prints rows of text, aligned, below a line of titles. Text may come from outside: each row is one line. */
 export async function printRows(
   out: Output,
   titles: readonly string[],
-  rows: readonly (readonly string[])[],
+  texts: readonly (readonly string[])[],
 ): Promise<void> {
+  const rows = texts.map((cells) => cells.map(printable));
   const widths = titles.map((title, i) =>
     rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), title.length),
   );
