@@ -5,8 +5,8 @@ import { mkdirSync } from "node:fs";
 /** How a connection attempt ended: made, refused by an answer, or no answer. */
 export type Outcome = "connected" | "refused" | "silence";
 
-/** Silence for this long is taken for a dropped packet. */
-const PATIENCE_S = "0.7";
+/** Silence for this long, counted from when the connecting program is up, is taken for a dropped packet. */
+const PATIENCE_MS = 700;
 const GATEWAY = "169.254.1.1";
 /** The link-local address of a host side's MAC address (RFC 4291, appendix A). */
 const GATEWAY_6 = "fe80::ecee:eeff:feee:eeee";
@@ -187,13 +187,22 @@ export class KernelLab {
 
   /** Tries a TCP connection from a pod, from "ext", or (undefined) from the host. */
   async connect(name: string | undefined, address: string, port: number): Promise<Outcome> {
-    const script = `exec 3<>/dev/tcp/${address}/${port}`;
-    const words = ["timeout", PATIENCE_S, "bash", "-c", script];
+    const script = `echo up; exec 3<>/dev/tcp/${address}/${port}`;
+    const words = ["bash", "-c", script];
     const [program = "", ...rest] = name === undefined ? words : ["ip", "netns", "exec", name, ...words];
     return new Promise((resolve) => {
-      execFile(program, rest, (error) => {
-        if (error === null) resolve("connected");
-        else resolve(error.code === 124 ? "silence" : "refused");
+      let isSilent = false;
+      let timer: NodeJS.Timeout | undefined;
+      const child = execFile(program, rest, (error) => {
+        clearTimeout(timer);
+        if (isSilent) resolve("silence");
+        else resolve(error === null ? "connected" : "refused");
+      });
+      child.stdout?.once("data", () => {
+        timer = setTimeout(() => {
+          isSilent = true;
+          child.kill("SIGKILL");
+        }, PATIENCE_MS);
       });
     });
   }
