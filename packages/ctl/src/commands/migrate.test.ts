@@ -52,6 +52,18 @@ async function isReady(path: string): Promise<boolean | undefined> {
   return (information?.spec as { datastoreReady?: boolean } | undefined)?.datastoreReady;
 }
 
+test("migrate refuses a directory with a file that cannot be read: its policies would be lost", async () => {
+  const [from, to] = [directory(ALL), directory()];
+  writeFileSync(join(from, "twice.yaml"), `${SET}spec: {}\n`);
+  const { code, out, err } = await run(from, to);
+  assert.deepEqual([code, out], [1, ""]);
+  assert.match(err, /nothing was written/);
+  assert.match(err, /^ {2}twice\.yaml:5: Cannot read this document: /m);
+  assert.deepEqual(await contents(to), []);
+  rmSync(join(from, "twice.yaml"));
+  assert.equal((await run(from, to)).code, 0);
+});
+
 test("migrate copies everything, opens the target, and leaves the source locked", async () => {
   const [from, to] = [directory(ALL), directory()];
   const { code, out, err } = await run(from, to);

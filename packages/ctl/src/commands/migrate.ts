@@ -3,6 +3,7 @@ import { datastoreConfigFromEnvironment, findLegacyData, legacyDataError } from 
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
+import { checkReadable } from "../migrate/check-readable.ts";
 import { legacyNote } from "../migrate/legacy-note.ts";
 import { abortMigration, migrate as migrateStores, type MigrationReport } from "../migrate/migration.ts";
 import { storeName, storesOf } from "../migrate/store-spec.ts";
@@ -26,7 +27,7 @@ export const migrate: Command = {
   description: [
     "Copies all Calico resources, addresses too, from one datastore into another, kind by kind, and compares them at the end. While it runs both are locked (datastoreReady: false in ClusterInformation): agents keep what they enforce and wait. At the end the target is open; the source stays locked, so that nobody goes on writing to it, unless --unlock-source.",
     "STORE is kubernetes, etcdv3, or file:DIRECTORY; the other settings come from the environment, or from a file of NAME=VALUE lines.",
-    "Before anything is written it refuses a target that is not empty (the built-in tiers aside; --merge replaces what is in both and keeps the rest), a source with resources that are not valid, and policies that the target cannot store. After a failure both stay locked: the same command goes on where it was, --abort opens the source again.",
+    "Before anything is written it refuses a target that is not empty (the built-in tiers aside; --merge replaces what is in both and keeps the rest), a source with resources that are not valid or files that cannot be read, and policies that the target cannot store. After a failure both stay locked: the same command goes on where it was, --abort opens the source again.",
     "Where the target is Kubernetes, what is made from pods, namespaces and Kubernetes' policies is left out, and nodes go by their names in Kubernetes.",
   ],
   options: [
@@ -73,6 +74,7 @@ async function runMigrate(args: Arguments, io: CommandIo): Promise<number> {
             const legacy = await findLegacyData(writer, signal);
             if (legacy !== undefined) throw legacyDataError(legacy);
           }
+          await checkReadable(from);
           const report = await migrateStores({
             source,
             target,

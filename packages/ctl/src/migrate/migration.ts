@@ -242,7 +242,8 @@ function shown(resource: Resource): string {
   return `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`;
 }
 
-function named(lines: readonly string[]): string {
+/** A line each, and how many more there are. */
+export function named(lines: readonly string[]): string {
   const more = lines.length - MAX_NAMED;
   return [...lines.slice(0, MAX_NAMED), ...(more > 0 ? [`and ${more} more`] : [])]
     .map((line) => `  ${line}`)
