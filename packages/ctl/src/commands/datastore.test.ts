@@ -42,6 +42,15 @@ class Store {
   }
 }
 
+test("delete says no more of a file that it cannot edit than is so", async () => {
+  const store = new Store({ "a.yaml": `${policy("x", "default")}\n...\n---\n${policy("y", "default")}\n` });
+  assert.deepEqual(await store.run(["delete", "np", "x"]), {
+    code: 1,
+    out: "",
+    err: 'error: networkpolicies/default/x: "a.yaml" has YAML directives or end markers (... or %): edit it by hand\n',
+  });
+});
+
 test("get shows each resource on one line that does nothing to the terminal", async () => {
   const manifest = JSON.parse(policy("x", "default")) as { readonly spec: object };
   const odd = { ...manifest, spec: { ...manifest.spec, selector: "app == '\u001b[31m\nw'" } };

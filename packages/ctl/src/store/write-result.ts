@@ -48,12 +48,6 @@ export async function printWriteResults(
 }
 
 function hint(code: string, message: string): string {
-  switch (code) {
-    case "DATASTORE_CONFLICT":
-      return `${message} (somebody else changed it; take the newest one, or leave metadata.resourceVersion out)`;
-    case "DATASTORE_NOT_SUPPORTED":
-      return `${message} (this datastore does not store that kind)`;
-    default:
-      return message;
-  }
+  if (code !== "DATASTORE_CONFLICT") return message;
+  return `${message} (somebody else changed it; take the newest one, or leave metadata.resourceVersion out)`;
 }
