@@ -40,7 +40,8 @@ async function runFiles(some: readonly string[], concurrency: number): Promise<v
     files: some.map((file) => join(ROOT, file)),
     concurrency,
     execArgv: ["--conditions=bulrush-source"],
-    timeout: 20 * 60_000,
+    // Of a file: all the scenarios are one.
+    timeout: 60 * 60_000,
   });
   stream.on("test:fail", () => totals.failed++);
   stream.on("test:pass", (event) => {
