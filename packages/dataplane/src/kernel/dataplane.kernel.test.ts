@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, it } from "node:test";
-import { systemClock } from "@bulrush/base";
 import { kernelTests } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
-import type { DataplaneHandle } from "../handle.ts";
-import { createDataplane } from "../loop/dataplane.ts";
+import { type KernelDataplane, startKernelDataplane } from "../testing/kernel-dataplane.ts";
 import { KernelLab } from "../testing/kernel-lab.ts";
 import {
   hostEndpoint,
@@ -18,8 +16,6 @@ import {
   tier,
   workload,
 } from "../testing/messages.ts";
-import { openHostKernel } from "./host-kernel.ts";
-import type { Kernel } from "./kernel.ts";
 
 const A = "10.65.0.2";
 const B = "10.65.0.3";
@@ -33,38 +29,13 @@ const port = (first: number, last = first) => ({ first, last });
 
 kernelTests(import.meta.filename, () => {
   let lab: KernelLab;
-  let kernel: Kernel;
-  let dataplane: DataplaneHandle;
-  let sequence = 0;
-  let onApplied: (sequence: number) => void = () => undefined;
-  const fatal: Error[] = [];
+  let running: KernelDataplane;
 
   const start = (settings: Readonly<Record<string, string>> = {}): void => {
-    kernel = openHostKernel();
-    dataplane = createDataplane({
-      settings: new Map(Object.entries(settings)),
-      kernel,
-      clock: systemClock({ keepAlive: true }),
-      random: Math.random,
-      events: { onApplied: (done) => onApplied(done), onFatal: (error) => fatal.push(error) },
-    });
+    running = startKernelDataplane(settings);
   };
-  const stop = async (): Promise<void> => {
-    await dataplane.stop();
-    kernel.close();
-  };
-  /** Sends and waits until all of it is in the kernel. */
-  const send = async (...messages: readonly ToDataplane[]): Promise<void> => {
-    const wanted = ++sequence;
-    const applied = new Promise<void>((resolve) => {
-      onApplied = (done) => {
-        if (done >= wanted) resolve();
-      };
-    });
-    await dataplane.send(messages);
-    dataplane.mark(wanted);
-    await applied;
-  };
+  const stop = (): Promise<void> => running.stop();
+  const send = (...messages: readonly ToDataplane[]): Promise<void> => running.send(...messages);
   const pod = (name: "a" | "b", fields: Parameters<typeof workload>[1] = {}): ToDataplane =>
     workload(name, {
       ipv4_nets: [`${name === "a" ? A : B}/32`],
@@ -89,7 +60,6 @@ kernelTests(import.meta.filename, () => {
   });
   beforeEach(() => send({ msg: "HostEndpointRemove", id: "eth0" }, pod("a"), pod("b")));
   after(async () => {
-    assert.deepEqual(fatal, []);
     await stop();
     lab.close();
   });
@@ -242,7 +212,7 @@ kernelTests(import.meta.filename, () => {
     );
     const echo = await lab.openConnection("a", B, 80);
     assert.equal(await echo("one"), "one");
-    const generation = kernel.nft.generation();
+    const generation = running.kernel.nft.generation();
     await stop();
     assert.equal(await echo("two"), "two");
     start();
@@ -254,7 +224,7 @@ kernelTests(import.meta.filename, () => {
       pod("b", inbound(P)),
       IN_SYNC,
     );
-    assert.equal(kernel.nft.generation(), generation);
+    assert.equal(running.kernel.nft.generation(), generation);
     assert.equal(await echo("three"), "three");
     assert.equal(await lab.connect("ext", B, 80), "silence");
     await send(profile("shut", [], []));

@@ -13,7 +13,7 @@ import { DatastoreError } from "../errors.ts";
 import { Pacer } from "../kubernetes/driver/pacer.ts";
 import { SkippedObjects } from "../kubernetes/driver/skipped-objects.ts";
 import { Slots } from "../kubernetes/driver/slots.ts";
-import { DEFAULT_ALLOW_PROFILE } from "../kubernetes/profile.ts";
+import { ALLOW_PROFILE } from "../driver/allow-profile.ts";
 import type { DatastoreContext } from "../driver/context.ts";
 import type { Problem } from "../problem.ts";
 import { EtcdClient } from "./client/etcd-client.ts";
@@ -211,12 +211,3 @@ function isWanted(
 ): boolean {
   return (name === undefined || place.name === name) && (namespace === undefined || place.namespace === namespace);
 }
-
-/** Not of the server, so that its revision never changes. */
-const ALLOW_PROFILE: Item = {
-  kind: "Profile",
-  namespace: "",
-  name: DEFAULT_ALLOW_PROFILE.metadata.name,
-  revision: "1",
-  value: DEFAULT_ALLOW_PROFILE,
-};

@@ -11,7 +11,7 @@ import { Discovery } from "../client/discovery.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { openKubeClient } from "../client/open-client.ts";
 import type { KubernetesDatastoreConfig } from "../kubernetes-config.ts";
-import { DEFAULT_ALLOW_PROFILE } from "../profile.ts";
+import { ALLOW_PROFILE } from "../../driver/allow-profile.ts";
 import { joinRevisions, splitRevision } from "./composite-revision.ts";
 import { type Half, type HalfEnd, KubernetesWatch } from "./kubernetes-watch.ts";
 import { ListReader } from "./list-reader.ts";
@@ -211,12 +211,3 @@ export class KubernetesDriver implements DatastoreDriver {
     return pacer;
   }
 }
-
-/** Not of the server, so that its revision never changes. */
-const ALLOW_PROFILE: Item = {
-  kind: "Profile",
-  namespace: "",
-  name: DEFAULT_ALLOW_PROFILE.metadata.name,
-  revision: "1",
-  value: DEFAULT_ALLOW_PROFILE,
-};
