@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock, seededRandom } from "@bulrush/base";
-import { frameMessage, type ServerMessage } from "@bulrush/proto";
+import type { ServerMessage } from "@bulrush/proto";
 import type { Update } from "@bulrush/model";
-import { createMetrics, silentLogger } from "@bulrush/service";
 import type { Breadcrumb } from "./cache/breadcrumb.ts";
 import { SnapshotCache } from "./cache/snapshot-cache.ts";
-import { createServerMetrics } from "./server/server-metrics.ts";
-import { DEFAULT_SERVER_SETTINGS } from "./server/settings.ts";
-import { SyncServer } from "./server/sync-server.ts";
 import { FakeTransport } from "./testing/fake-transport.ts";
+import { memoryServer } from "./testing/memory-server.ts";
 import { testHello } from "./testing/websocket-client.ts";
 
 const IS_LONG: boolean = process.env["BULRUSH_LONG_TESTS"] === "1";
@@ -120,22 +117,7 @@ for (const count of [123, 12_345, ...(IS_LONG ? [123_456] : [])])
 
 test("100 clients that join at any time end with 1,000 keys, and each key's changes came in order", async () => {
   const clock = new ManualClock(1000);
-  const cache = new SnapshotCache({
-    syncer: "felix",
-    epoch: "e",
-    nowMs: 0,
-    encodeFrame: frameMessage,
-    yieldTurn: turn,
-  });
-  const server = new SyncServer({
-    settings: DEFAULT_SERVER_SETTINGS,
-    streams: [{ cache, upstreamAgeMs: () => 0 }],
-    clock,
-    random: () => 0.5,
-    defer: setImmediate,
-    logger: silentLogger,
-    metrics: createServerMetrics(createMetrics()),
-  });
+  const { cache, server } = memoryServer(clock);
   const clients: FakeTransport[] = [];
   for (let round = 0; round < 100; round++) {
     const updates = Array.from({ length: 10 }, (_, i) => updateOf(`n${round * 10 + i}`, round, "1"));

@@ -11,8 +11,8 @@ import type {
 import type { DatastoreKind } from "../driver/kind.ts";
 import { DatastoreError } from "../errors.ts";
 import { Pacer } from "../kubernetes/driver/pacer.ts";
-import { SkippedObjects } from "../kubernetes/driver/skipped-objects.ts";
-import { Slots } from "../kubernetes/driver/slots.ts";
+import { SkippedObjects } from "../driver/skipped-objects.ts";
+import { Slots } from "../driver/slots.ts";
 import { ALLOW_PROFILE } from "../driver/allow-profile.ts";
 import type { DatastoreContext } from "../driver/context.ts";
 import type { Problem } from "../problem.ts";

@@ -4,15 +4,12 @@ import { Duplex } from "node:stream";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ManualClock } from "@bulrush/base";
-import { BucketDigests, encodeMessage, frameMessage, type Hello, SYNC_PATH, SYNC_SUBPROTOCOL } from "@bulrush/proto";
-import { createMetrics, silentLogger } from "@bulrush/service";
-import { SnapshotCache } from "../cache/snapshot-cache.ts";
+import { BucketDigests, encodeMessage, type Hello, SYNC_PATH, SYNC_SUBPROTOCOL } from "@bulrush/proto";
+import { createMetrics } from "@bulrush/service";
 import { FakeTransport } from "../testing/fake-transport.ts";
+import { memoryServer } from "../testing/memory-server.ts";
 import { settingUpdate } from "../testing/updates.ts";
 import { testHello } from "../testing/websocket-client.ts";
-import { createServerMetrics } from "./server-metrics.ts";
-import { DEFAULT_SERVER_SETTINGS } from "./settings.ts";
-import { SyncServer } from "./sync-server.ts";
 import { receiveUpgrade } from "./upgrade.ts";
 import { createWebsocketUpgrader } from "./websocket-transport.ts";
 
@@ -104,18 +101,8 @@ const connection = fc.record({
 test("a mutated handshake or stream ends its own connection at most, within bounded memory", async () => {
   const clock = new ManualClock(1000);
   const counted = createMetrics();
-  const yieldTurn = (): Promise<void> => Promise.resolve();
-  const cache = new SnapshotCache({ syncer: "felix", epoch: "e", nowMs: 0, encodeFrame: frameMessage, yieldTurn });
+  const { cache, server } = memoryServer(clock, { metrics: counted, yieldTurn: () => Promise.resolve() });
   cache.publish({ updates: [settingUpdate("x=1@1")], status: "in-sync", nowMs: 1 });
-  const server = new SyncServer({
-    settings: DEFAULT_SERVER_SETTINGS,
-    streams: [{ cache, upstreamAgeMs: () => 0 }],
-    clock,
-    random: () => 0.5,
-    defer: setImmediate,
-    logger: silentLogger,
-    metrics: createServerMetrics(counted),
-  });
   const honest = new FakeTransport("10.0.0.2:1");
   server.accept(honest);
   honest.send(testHello("honest"));

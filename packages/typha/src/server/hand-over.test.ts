@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "@bulrush/base";
-import { frameMessage } from "@bulrush/proto";
-import { createMetrics, silentLogger } from "@bulrush/service";
-import { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { SnapshotCache } from "../cache/snapshot-cache.ts";
 import { FakeTransport } from "../testing/fake-transport.ts";
+import { memoryServer } from "../testing/memory-server.ts";
 import { settingUpdate } from "../testing/updates.ts";
 import { testHello } from "../testing/websocket-client.ts";
 import type { ClientSession } from "./client-session.ts";
-import { createServerMetrics } from "./server-metrics.ts";
-import { DEFAULT_SERVER_SETTINGS } from "./settings.ts";
-import { SyncServer } from "./sync-server.ts";
+import type { SyncServer } from "./sync-server.ts";
 
 interface Scene {
   readonly clock: ManualClock;
@@ -27,23 +24,8 @@ async function settle(): Promise<void> {
 /** A client that is in sync. */
 async function stream(): Promise<Scene> {
   const clock = new ManualClock(1_000_000);
-  const cache = new SnapshotCache({
-    syncer: "felix",
-    epoch: "e",
-    nowMs: clock.nowMs(),
-    encodeFrame: frameMessage,
-    yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
-  });
+  const { cache, server } = memoryServer(clock);
   cache.publish({ updates: [settingUpdate("a=1@1")], status: "in-sync", nowMs: clock.nowMs() });
-  const server = new SyncServer({
-    settings: DEFAULT_SERVER_SETTINGS,
-    streams: [{ cache, upstreamAgeMs: () => 0 }],
-    clock,
-    random: () => 0.5,
-    defer: setImmediate,
-    logger: silentLogger,
-    metrics: createServerMetrics(createMetrics()),
-  });
   const client = new FakeTransport("10.0.0.1:4000");
   server.accept(client);
   client.send(testHello("node-1"));

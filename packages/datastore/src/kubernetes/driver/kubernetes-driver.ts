@@ -19,8 +19,8 @@ import { opOf, type RawPage } from "./list-source.ts";
 import { openWatch } from "./open-watch.ts";
 import { Pacer } from "./pacer.ts";
 import { readObject } from "./read-object.ts";
-import { SkippedObjects } from "./skipped-objects.ts";
-import { Slots } from "./slots.ts";
+import { SkippedObjects } from "../../driver/skipped-objects.ts";
+import { Slots } from "../../driver/slots.ts";
 import { WatchLength } from "./watch-length.ts";
 import { isCalicoKind, pathOf, type Selection, selectionsOf, type Source, sourcesOf } from "./source.ts";
 

@@ -4,7 +4,7 @@ import { joinRevisions } from "./composite-revision.ts";
 import { opOf } from "./list-source.ts";
 import { rawEvents, type RawEvent } from "./raw-events.ts";
 import { readObject } from "./read-object.ts";
-import type { SkippedObjects } from "./skipped-objects.ts";
+import type { SkippedObjects } from "../../driver/skipped-objects.ts";
 import type { Selection } from "./source.ts";
 import type { WatchLines } from "./watch-lines.ts";
 

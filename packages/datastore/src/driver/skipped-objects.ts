@@ -1,4 +1,4 @@
-import { boundedProblems, type Problem } from "../../problem.ts";
+import { boundedProblems, type Problem } from "../problem.ts";
 
 /** Problems kept of each source. */
 const MAX_PROBLEMS = 20;
