@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@bulrush/base";
 import type { SyncStatus } from "@bulrush/model";
-import { createSyncClient, type SyncClient } from "@bulrush/sync-client";
+import type { SyncClient } from "@bulrush/sync-client";
 import { freePorts } from "../kube/free-ports.ts";
+import { createFelixClient } from "../lab/felix-client.ts";
 import { Program } from "../lab/program.ts";
 
 export interface TyphaProcessOptions {
@@ -48,15 +48,8 @@ export class TyphaProcess {
     this.#program = parts.program;
     this.#directory = parts.directory;
     this.#ports = parts.ports;
-    this.#client = createSyncClient({
+    this.#client = createFelixClient({
       servers: [{ host: "127.0.0.1", port: parts.syncPort }],
-      hostname: "lab-follower",
-      info: "lab",
-      syncer: "felix",
-      clock: systemClock({ keepAlive: true }),
-      random: Math.random,
-      backoffInitialMs: 50,
-      backoffMaxMs: 250,
       callbacks: {
         onUpdates: (updates) => {
           for (const { path, value } of updates) {

@@ -1,9 +1,9 @@
-import { systemClock } from "@bulrush/base";
 import type { Update } from "@bulrush/model";
 import { hashValue } from "@bulrush/proto";
-import { createSyncClient, type SyncClient, tlsFromParameters } from "@bulrush/sync-client";
+import { type SyncClient, tlsFromParameters } from "@bulrush/sync-client";
 import type { TlsFiles } from "./certificates.ts";
 import { contentsOf } from "./contents.ts";
+import { createFelixClient } from "./felix-client.ts";
 
 /** What Typha itself writes into a datastore that nobody has initialised. */
 const TYPHAS_OWN: ReadonlySet<string> = new Set([
@@ -43,16 +43,9 @@ export class Follower {
       keyFile: options.tls.key,
       serverCN: options.serverCN,
     });
-    this.#client = createSyncClient({
+    this.#client = createFelixClient({
       servers: [{ host: options.host, port: options.port }],
       ...(tls === undefined ? {} : { tls }),
-      hostname: "lab-follower",
-      info: "lab",
-      syncer: "felix",
-      clock: systemClock({ keepAlive: true }),
-      random: Math.random,
-      backoffInitialMs: 50,
-      backoffMaxMs: 250,
       callbacks: {
         onUpdates: (updates) => {
           for (const { path, value } of updates) {
