@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { messageOf } from "@bulrush/base";
 import { calcBench } from "./calc.ts";
 import { datastoreBench } from "./datastore.ts";
 import { fanoutBench } from "./fanout.ts";
@@ -16,18 +17,30 @@ in the same run. ratio = value / reference (or / floor); limit bounds it.
 ${BENCHES.map(({ name, summary }) => `  ${name.padEnd(11)}${summary}`).join("\n")}
 `;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { quick: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } },
-});
-const bench = BENCHES.find(({ name }) => name === positionals[0]);
-if (values.help) {
+function readArgs(): { readonly name: string | undefined; readonly quick: boolean; readonly help: boolean } | string {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { quick: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } },
+    });
+    return { ...values, name: positionals[0] };
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+const args = readArgs();
+const bench = typeof args === "string" ? undefined : BENCHES.find(({ name }) => name === args.name);
+if (typeof args === "string") {
+  process.stderr.write(`${args}\n\n${HELP}`);
+  process.exitCode = 2;
+} else if (args.help) {
   process.stdout.write(HELP);
 } else if (bench === undefined) {
   process.stderr.write(HELP);
   process.exitCode = 2;
 } else {
-  await bench.run({ quick: values.quick, progress: (text) => process.stderr.write(`${text}\n`) }, (row) =>
+  await bench.run({ quick: args.quick, progress: (text) => process.stderr.write(`${text}\n`) }, (row) =>
     process.stdout.write(`${JSON.stringify(row)}\n`),
   );
 }

@@ -8,6 +8,7 @@ import { createSyncer, type Syncer, type SyncerOptions } from "./syncer.ts";
 
 export const KIND = "CalicoNodeStatus";
 
+/** A syncer on a scripted driver and a manual clock. */
 interface Harness {
   readonly clock: ManualClock;
   readonly driver: ScriptedDriver;
