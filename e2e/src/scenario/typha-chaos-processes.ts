@@ -93,6 +93,7 @@ export const typhaChaosProcesses: Scenario = {
     };
     const plan = loadPlan(quick, typhas);
     const judge = new JudgedClient({ name: "judge", plan, tls, clock, random: Math.random });
+    const judgedState = (): string | undefined => Object.keys(judge.figures().states)[0];
     const abort = new AbortController();
     const counts: Record<string, number> = { SIGKILL: 0, SIGTERM: 0, freeze: 0 };
     let peakMB = 0;
@@ -120,13 +121,14 @@ export const typhaChaosProcesses: Scenario = {
     try {
       for (let i = 0; i < (quick ? 200 : 2000); i++) add();
       for (const i of TYPHAS) typhas.start(i);
-      judge.start();
       const load = runLoad({
         plan,
         processes: quick ? 1 : 2,
         program: join(import.meta.dirname, "..", "sync-load", "main.ts"),
         seconds: 86_400,
         settleSeconds: WAIT_MS / 1000,
+        // Those of the other processes may have agreed on a state before they are told of the last change.
+        isSettled: ({ judged }) => judged.state === judgedState(),
         signal: abort.signal,
         onProgress: () => {},
       });
@@ -148,11 +150,14 @@ export const typhaChaosProcesses: Scenario = {
       }
       await until(isCalm, WAIT_MS);
       await noteMemory();
+      // One that begins only now can have no state but the last.
+      judge.start();
+      await until(() => judge.figures().inSync === 1, WAIT_MS);
       abort.abort();
       const figures = await load;
       if (figures.problems.length > 0) throw new Error(figures.problems.join("\n"));
-      const [state] = Object.keys(judge.figures().states);
-      if (figures.judged.state !== state) throw new Error("The judged clients have another state than the directory");
+      if (figures.judged.state !== judgedState())
+        throw new Error("The judged clients have another state than the directory");
       const wrongDeletes = clients.reduce((sum, one) => sum + one.wrongDeletes, 0);
       if (wrongDeletes > 0) throw new Error(`${wrongDeletes} keys were deleted that are there`);
       if (peakMB > MAX_PEAK_MB) throw new Error(`A Typha had ${peakMB} MB resident`);

@@ -10,6 +10,8 @@ export interface LoadRun {
   readonly seconds: number;
   /** How long everybody may take to be in sync once nobody misbehaves any more. */
   readonly settleSeconds: number;
+  /** What else must hold of the figures before everybody counts as settled. Default: nothing. */
+  readonly isSettled?: (figures: LoadFigures) => boolean;
   /** Ends the load early; everybody still has their time to settle. */
   readonly signal: AbortSignal;
   /** From one call of `onProgress` to the next. Default: 5,000. */
@@ -26,7 +28,7 @@ const SETTLE_LOOK_MS = 500;
  * @throws Error if a process of clients cannot start or ends.
  */
 export async function runLoad(run: LoadRun): Promise<LoadFigures> {
-  const { plan, processes, program, seconds, settleSeconds, signal, progressMs = 5000 } = run;
+  const { plan, processes, program, seconds, settleSeconds, signal, progressMs = 5000, isSettled = () => true } = run;
   const startMs = performance.now();
   const workers = splitPlan(plan, processes).map((share) => new WorkerProcess(program, share));
   const figures = async (): Promise<LoadFigures> =>
@@ -42,7 +44,7 @@ export async function runLoad(run: LoadRun): Promise<LoadFigures> {
     for (const worker of workers) worker.calm();
     const settleEndMs = performance.now() + settleSeconds * 1000;
     let last = await figures();
-    while (last.problems.length > 0 && performance.now() < settleEndMs) {
+    while ((last.problems.length > 0 || !isSettled(last)) && performance.now() < settleEndMs) {
       await new Promise((resolve) => setTimeout(resolve, SETTLE_LOOK_MS));
       last = await figures();
     }
