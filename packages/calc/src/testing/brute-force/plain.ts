@@ -21,7 +21,7 @@ export function plain(value: unknown): Plain {
   );
 }
 
-/** A rule: an empty field is no condition, the order of IP sets in a field means nothing, and its id is left out. */
+/** A rule: an empty field is no condition, the order of IP sets in a field means nothing, and its id is left out: `ruleIds` judges those. */
 export function plainRule(rule: object): Plain {
   const { rule_id: _, ...fields } = rule as Record<string, unknown>;
   const kept = Object.entries(fields)

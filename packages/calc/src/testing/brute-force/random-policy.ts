@@ -7,7 +7,8 @@ import { randomSelector } from "./random-selector.ts";
 
 export const TIERS = ["default", "tier-a", "tier-b", "tier-c"] as const;
 
-const KINDS: readonly (readonly [PolicyKind, namespaced: boolean])[] = [
+/** Each kind and whether it is namespaced; the more often, the more of them. */
+export const KINDS: readonly (readonly [PolicyKind, namespaced: boolean])[] = [
   ["NetworkPolicy", true],
   ["GlobalNetworkPolicy", false],
   ["GlobalNetworkPolicy", false],

@@ -6,6 +6,7 @@ import type { View } from "./contents.ts";
 import { expectedState } from "./expected-state.ts";
 import { isReady, parametersOf } from "./passthrough.ts";
 import type { Plain } from "./plain.ts";
+import { ruleIds } from "./rule-ids.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** Called after each flush that ended as expected. */
@@ -53,6 +54,8 @@ export function runSequence(sequence: Sequence, onFlush?: OnFlush): void {
         for (const [section, value] of Object.entries(expected)) deepEqual(actual[section], value, section);
         deepEqual(actual, expected);
       }
+      const ids = ruleIds(rig.state);
+      deepEqual(ids.actual, ids.expected, "rule ids");
       if (synced) {
         const inSyncs = sent.filter((msg) => msg === "InSync").length;
         equal(inSyncs, wasReady === undefined ? 1 : 0, "InSync comes once, at the first flush that is in sync");

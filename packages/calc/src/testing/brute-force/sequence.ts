@@ -1,4 +1,4 @@
-import { formatKey, type Key } from "@bulrush/model";
+import { formatKey, type Key, type PolicyKey } from "@bulrush/model";
 import { type CalcGraphConfig, DEFAULT_CALC_CONFIG } from "../../graph/config.ts";
 import { HOST, type KV } from "../harness.ts";
 import type { View } from "./contents.ts";
@@ -12,7 +12,7 @@ import {
   randomWireguard,
 } from "./random-address-plan.ts";
 import { PROFILES, randomHostEndpoint, randomNetworkSet, randomWorkload } from "./random-endpoint.ts";
-import { randomPolicy, randomProfileRules, randomTier, TIERS } from "./random-policy.ts";
+import { KINDS, randomPolicy, randomProfileRules, randomTier, TIERS } from "./random-policy.ts";
 import { focusedRule } from "./random-rule.ts";
 import {
   randomBgpConfig,
@@ -141,6 +141,11 @@ export function randomSequence(d: Dice): Sequence {
       const kv = randomKV(d, kinds);
       // A graph of all hosts is on no node that a peer could name.
       if (!(isWhole && kv.key.type === "Resource" && kv.key.kind === "BGPPeer")) set(kv);
+    } else if (known.key.type === "Policy" && d.chance(0.2)) {
+      // Another kind in the place of this one: all but the kind is the same for the endpoints.
+      live.delete(formatKey(known.key));
+      steps.push({ drop: known.key });
+      set({ key: ofOtherKind(d, known.key), value: known.value });
     } else if (d.chance(0.5)) set(changed(d, known, kinds));
     // Equal, and not the same: as it comes from a datastore that tells it again.
     else if (d.chance(0.2)) set({ key: known.key, value: structuredClone(known.value) });
@@ -154,6 +159,12 @@ export function randomSequence(d: Dice): Sequence {
   }
   steps.push({ status: "in-sync" }, { flush: true });
   return { steps, view, batch: d.pick([1, 1, 4]) };
+}
+
+/** The key of a policy of the same name in the same namespace, or without one, of another kind. */
+function ofOtherKind(d: Dice, key: PolicyKey): PolicyKey {
+  const kinds = KINDS.filter(([kind, namespaced]) => kind !== key.kind && namespaced === (key.namespace !== ""));
+  return { ...key, kind: d.pick(kinds)[0] };
 }
 
 /** The key with some fields of another value of its type. */
