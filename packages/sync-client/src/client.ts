@@ -8,7 +8,7 @@ import { type DialFailure, DialRace, type Racer } from "./dial-race.ts";
 import { SyncClientError } from "./errors.ts";
 import { Freshness } from "./freshness.ts";
 import { Link } from "./link.ts";
-import type { SyncClient, SyncClientCallbacks, SyncClientOptions, SyncClientState } from "./options.ts";
+import type { HeldState, SyncClient, SyncClientCallbacks, SyncClientOptions, SyncClientState } from "./options.ts";
 import { formatServerAddress, parseServerAddress, type ServerAddress } from "./server-address.ts";
 import { ServerPicker } from "./server-picker.ts";
 import type { SessionStream } from "./session.ts";
@@ -16,7 +16,7 @@ import { ServerList } from "./server-list.ts";
 import { StaleTimer } from "./stale-timer.ts";
 import { StateKeeper } from "./state-keeper.ts";
 import type { TLSMaterial } from "./tls.ts";
-import type { Ping, Welcome } from "@bulrush/proto";
+import { type Ping, revisionNumber, type Welcome } from "@bulrush/proto";
 
 /** Between two dials of one round over the known servers. */
 const NEXT_SERVER_DELAY_MS = 100;
@@ -128,6 +128,17 @@ class Client implements SyncClient {
       onBadKey: (path) => this.#onBadKey(path),
       onProgress: () => this.#relieve(),
     });
+  }
+
+  hold({ kvs, atMs }: HeldState): void {
+    assert(this.#loop === undefined, "A sync client is told what is held before it is started");
+    const stream = this.#stream;
+    for (const { path, value, revision } of kvs) {
+      stream.buffer.hold(path, value);
+      const number = revisionNumber(revision);
+      if (number !== undefined && number > (stream.newestRevision ?? -1)) stream.newestRevision = number;
+    }
+    if (stream.buffer.heldKeys > 0) this.#freshness.onHeld(atMs);
   }
 
   start(): void {

@@ -113,6 +113,16 @@ export class DedupeBuffer {
   }
 
   /**
+   * The consumer has this value already, from elsewhere: it counts as handed over. For the time before any server is
+   * heard.
+   */
+  hold(path: string, value: unknown): void {
+    const hash = hashValue(path, value);
+    this.#hold(path, hash);
+    this.#delivered.set(unpinned(path), hash);
+  }
+
+  /**
    * The KVs that follow are a whole, from scratch; of some buckets alone with a scope, all others being as they are
    * held. What was queued stays: it is still the newest that is known.
    */

@@ -15,6 +15,11 @@ export class Freshness {
     return this.#staleSinceMs;
   }
 
+  /** What is held was right at this time. */
+  onHeld(atMs: number): void {
+    this.#know(atMs);
+  }
+
   /** Another server is followed. */
   onWelcome({ staleSinceMs }: Welcome): void {
     this.#staleSinceMs = staleSinceMs;

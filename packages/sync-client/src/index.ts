@@ -1,6 +1,7 @@
 export { createSyncClient } from "./client.ts";
 export { SYNC_CLIENT_ERROR_CODES, SyncClientError, type SyncClientErrorCode } from "./errors.ts";
 export type {
+  HeldState,
   SyncClient,
   SyncClientCallbacks,
   SyncClientCounts,

@@ -109,7 +109,19 @@ export interface SyncClientCounts {
   readonly madeUpDeletes: number;
 }
 
+/** What the owner of a client has already. */
+export interface HeldState {
+  readonly kvs: Iterable<{ readonly path: string; readonly value: unknown; readonly revision: string }>;
+  /** Unix ms at which a server last said so. */
+  readonly atMs: number;
+}
+
 export interface SyncClient {
+  /**
+   * As if all of this had been handed over: servers are asked for what differs, and what they do not have is deleted
+   * when they are in sync. Only before `start`.
+   */
+  hold(held: HeldState): void;
   /** Begins to connect. Once only. */
   start(): void;
   /** Closes the connection. Resolves when the last callback has returned; none comes after that. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ManualClock } from "@bulrush/base";
 import type { KV, ServerMessage, Welcome } from "@bulrush/proto";
 import { createSyncClient } from "../client.ts";
-import type { SyncClient, SyncClientOptions } from "../options.ts";
+import type { HeldState, SyncClient, SyncClientOptions } from "../options.ts";
 import type { ServerAddress } from "../server-address.ts";
 import { Recorder } from "./recorder.ts";
 import { type Peer, type ScriptedServer, until } from "./scripted-server.ts";
@@ -14,7 +14,11 @@ export interface Fixture {
   readonly recorder: Recorder;
 }
 
-export function startClient(servers: readonly ServerAddress[], more: Partial<SyncClientOptions> = {}): Fixture {
+export function startClient(
+  servers: readonly ServerAddress[],
+  more: Partial<SyncClientOptions> = {},
+  held?: HeldState,
+): Fixture {
   const clock = new ManualClock(1_000_000);
   const recorder = new Recorder();
   const client = createSyncClient({
@@ -27,6 +31,7 @@ export function startClient(servers: readonly ServerAddress[], more: Partial<Syn
     random: () => 0.5,
     ...more,
   });
+  if (held !== undefined) client.hold(held);
   client.start();
   return { client, clock, recorder };
 }
