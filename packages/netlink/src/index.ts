@@ -9,6 +9,8 @@ export {
   type NetlinkErrorCode,
   type NetlinkErrorOptions,
 } from "./errors.ts";
+export type { LogMonitor, LogMonitorOptions, LogPacket } from "./log/log-packet.ts";
+export { openLogMonitor } from "./log/open-log-monitor.ts";
 export { AttributeReader } from "./message/attribute-reader.ts";
 export {
   align4,
@@ -27,16 +29,27 @@ export { MessageWriter } from "./message/message-writer.ts";
 export { NFGEN_BYTES, writeNfgen } from "./message/nfgen.ts";
 export { type NamespaceRef, openNamespace, openOwnNamespace, withNetworkNamespace } from "./namespace.ts";
 export type { InterfaceAddress, RouteScope } from "./route/address.ts";
-export type { Link, LinkChange, VethPair } from "./route/link.ts";
+export type { Link, LinkChange, PlainLink, VethPair } from "./route/link.ts";
 export type { Neighbour } from "./route/neighbour.ts";
 export { openRouteConnection } from "./route/open-route-connection.ts";
 export { openRouteMonitor } from "./route/open-route-monitor.ts";
 export type { RouteOperation } from "./route/operation.ts";
 export { describeRouteOperation } from "./route/operation-codec.ts";
 export type { NextHop, Route, RouteType } from "./route/route.ts";
+export type { RoutingRule } from "./route/rule.ts";
 export type { OperationFailure, RouteConnection } from "./route/route-connection.ts";
 export type { MonitorGroup, RouteEvent, RouteMonitor, RouteMonitorOptions } from "./route/route-monitor.ts";
 export type { VxlanInfo, VxlanLink } from "./route/vxlan.ts";
 export { type ExchangeResult, NetlinkSocket, type NetlinkSocketOptions } from "./socket/netlink-socket.ts";
+export {
+  type Filter,
+  type Qdisc,
+  QDISC_INGRESS,
+  QDISC_ROOT,
+  type QdiscSpec,
+  type Redirect,
+  type TokenBucket,
+} from "./tc/qdisc.ts";
+export { type NetlinkMonitor, openMonitor } from "./socket/open-monitor.ts";
 export { errnoName } from "./system/errno.ts";
 export { bindFd, closeFd, openSocketFd, SOCKET, type SocketFdOptions } from "./system/socket-fd.ts";

@@ -69,6 +69,11 @@ export class AttributeReader {
     return this.#view.getUint32(this.start, false);
   }
 
+  u64(): bigint {
+    this.#need(8);
+    return this.#view.getBigUint64(this.start, true);
+  }
+
   u64be(): bigint {
     this.#need(8);
     return this.#view.getBigUint64(this.start, false);

@@ -18,6 +18,7 @@ function writeAll(writer: MessageWriter): void {
   writer.attrU16be(4, 14);
   writer.attrU32(5, 15);
   writer.attrU32be(6, 16);
+  writer.attrU64(7, 17);
   writer.attrU64be(7, 17);
   writer.attrBytes(8, Uint8Array.of(18));
   const mark = writer.nest(9);

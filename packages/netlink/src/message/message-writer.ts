@@ -135,6 +135,11 @@ export class MessageWriter {
     this.#view.setUint32(at, value, false);
   }
 
+  attrU64(type: number, value: bigint | number): void {
+    const at = this.#attribute(type, 8);
+    this.#view.setBigUint64(at, BigInt(value), true);
+  }
+
   attrU64be(type: number, value: bigint | number): void {
     const at = this.#attribute(type, 8);
     this.#view.setBigUint64(at, BigInt(value), false);

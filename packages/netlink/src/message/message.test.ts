@@ -50,6 +50,11 @@ const WRITER_CASES: readonly WriterCase[] = [
     bytes: "1c000000 34120500 07000000 00000000 0c000400 01020304 05060708",
   },
   {
+    name: "u64, host order",
+    write: (w) => w.attrU64(4, 0x0102030405060708n),
+    bytes: "1c000000 34120500 07000000 00000000 0c000400 08070605 04030201",
+  },
+  {
     name: "text, NUL, padded",
     write: (w) => w.attrString(5, "lo"),
     bytes: "18000000 34120500 07000000 00000000 07000500 6c6f0000",

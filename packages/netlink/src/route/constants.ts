@@ -12,6 +12,15 @@ export const RTM = {
   NEWNEIGH: 28,
   DELNEIGH: 29,
   GETNEIGH: 30,
+  NEWRULE: 32,
+  DELRULE: 33,
+  GETRULE: 34,
+  NEWQDISC: 36,
+  DELQDISC: 37,
+  GETQDISC: 38,
+  NEWTFILTER: 44,
+  DELTFILTER: 45,
+  GETTFILTER: 46,
 } as const;
 
 export const AF_UNSPEC = 0;

@@ -1,7 +1,7 @@
 import type { MessageReader } from "../message/message-reader.ts";
 import type { MessageWriter } from "../message/message-writer.ts";
 import { AF_UNSPEC, LINK_BODY_BYTES } from "./constants.ts";
-import type { Link, LinkChange, VethPair } from "./link.ts";
+import type { Link, LinkChange, PlainLink, VethPair } from "./link.ts";
 import { badArgument, macBytes, macText } from "./text-codec.ts";
 import type { VxlanLink } from "./vxlan.ts";
 import { decodeVxlanData, writeVxlanData } from "./vxlan-codec.ts";
@@ -47,6 +47,15 @@ export function writeVeth(writer: MessageWriter, veth: VethPair): void {
   if (veth.peer.namespaceFd !== undefined) writer.attrU32(IFLA.NET_NS_FD, veth.peer.namespaceFd);
   writer.endNest(peer);
   writer.endNest(data);
+  writer.endNest(info);
+}
+
+export function writePlainLink(writer: MessageWriter, link: PlainLink): void {
+  writeLinkBody(writer, 0, link.up === true ? IFF_UP : 0, link.up === true ? IFF_UP : 0);
+  writeName(writer, link.name);
+  writeCommon(writer, link);
+  const info = writer.nest(IFLA.LINKINFO);
+  writer.attrString(IFLA_INFO.KIND, link.kind);
   writer.endNest(info);
 }
 

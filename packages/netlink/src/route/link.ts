@@ -38,6 +38,15 @@ export interface VethPair {
   };
 }
 
+/** A device of a kind that is made without settings of its own. A kind that the kernel lacks is refused: EOPNOTSUPP. */
+export interface PlainLink {
+  readonly name: string;
+  /** What arrives at an `ifb` leaves by its queue; `ipip` and `wireguard` are tunnels. */
+  readonly kind: "ifb" | "ipip" | "wireguard";
+  readonly mtu?: number;
+  readonly up?: boolean;
+}
+
 /** What to change of a link: only what is given. */
 export interface LinkChange {
   readonly up?: boolean;

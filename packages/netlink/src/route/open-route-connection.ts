@@ -16,6 +16,11 @@ import { describeRouteOperation, writeOperation } from "./operation-codec.ts";
 import type { Route } from "./route.ts";
 import { decodeRoute, writeRouteFilter } from "./route-codec.ts";
 import type { OperationFailure, RouteConnection } from "./route-connection.ts";
+import type { RoutingRule } from "./rule.ts";
+import { decodeRule, writeRuleFilter } from "./rule-codec.ts";
+import { decodeFilter } from "../tc/filter-codec.ts";
+import { type Filter, INGRESS_HANDLE, type Qdisc } from "../tc/qdisc.ts";
+import { decodeQdisc, writeTcBody } from "../tc/qdisc-codec.ts";
 import { kernelFamily } from "./text-codec.ts";
 
 /**
@@ -111,6 +116,38 @@ export function openRouteConnection(options: Pick<NetlinkSocketOptions, "namespa
     );
   }
 
+  function rules(family: 4 | 6): RoutingRule[] {
+    return socket.dump(
+      "List rules",
+      RTM.GETRULE,
+      (writer) => writeRuleFilter(writer, kernelFamily(family)),
+      (message) => (message.type === RTM.NEWRULE ? decodeRule(message) : undefined),
+    );
+  }
+
+  function qdiscs(): Qdisc[] {
+    return socket.dump(
+      "List queueing disciplines",
+      RTM.GETQDISC,
+      (writer) => writeTcBody(writer, 0, 0, 0),
+      (message) => (message.type === RTM.NEWQDISC ? decodeQdisc(message) : undefined),
+    );
+  }
+
+  function ingressFilters(device: number): Filter[] {
+    try {
+      return socket.dump(
+        "List filters",
+        RTM.GETTFILTER,
+        (writer) => writeTcBody(writer, device, 0, INGRESS_HANDLE),
+        (message) => (message.type === RTM.NEWTFILTER ? decodeFilter(message) : undefined),
+      );
+    } catch (error) {
+      if (hasErrno(error, "ENODEV", "EINVAL", "ENOENT")) return [];
+      throw error;
+    }
+  }
+
   function apply(operations: readonly RouteOperation[]): OperationFailure[] {
     const failures: OperationFailure[] = [];
     for (let start = 0; start < operations.length; start += OPERATIONS_PER_WRITE)
@@ -166,5 +203,17 @@ export function openRouteConnection(options: Pick<NetlinkSocketOptions, "namespa
     if (failure !== undefined) throw failure.error;
   }
 
-  return { links, link, addresses, routes, neighbours, apply, write, close: () => socket.close() };
+  return {
+    links,
+    link,
+    addresses,
+    routes,
+    neighbours,
+    rules,
+    qdiscs,
+    ingressFilters,
+    apply,
+    write,
+    close: () => socket.close(),
+  };
 }

@@ -3,10 +3,13 @@ import { NLM_F } from "../message/header.ts";
 import type { MessageWriter } from "../message/message-writer.ts";
 import { writeAddress } from "./address-codec.ts";
 import { RTM } from "./constants.ts";
-import { writeLinkChange, writeLinkSelector, writeVeth, writeVxlan } from "./link-codec.ts";
+import { writeRedirect } from "../tc/filter-codec.ts";
+import { writeQdisc, writeQdiscSelector } from "../tc/qdisc-codec.ts";
+import { writeLinkChange, writeLinkSelector, writePlainLink, writeVeth, writeVxlan } from "./link-codec.ts";
 import { writeNeighbour } from "./neighbour-codec.ts";
 import type { RouteOperation } from "./operation.ts";
 import { writeRoute, writeRouteSelector } from "./route-codec.ts";
+import { writeRule } from "./rule-codec.ts";
 
 const ADD = NLM_F.CREATE | NLM_F.EXCL;
 const REPLACE = NLM_F.CREATE | NLM_F.REPLACE;
@@ -18,6 +21,10 @@ export function writeOperation(writer: MessageWriter, seq: number, operation: Ro
     case "add-veth":
       begin(RTM.NEWLINK, ADD);
       writeVeth(writer, operation.veth);
+      break;
+    case "add-link":
+      begin(RTM.NEWLINK, ADD);
+      writePlainLink(writer, operation.plain);
       break;
     case "add-vxlan":
       begin(RTM.NEWLINK, ADD);
@@ -58,6 +65,26 @@ export function writeOperation(writer: MessageWriter, seq: number, operation: Ro
       begin(RTM.DELNEIGH, 0);
       writeNeighbour(writer, operation.neighbour);
       break;
+    case "replace-qdisc":
+      begin(RTM.NEWQDISC, REPLACE);
+      writeQdisc(writer, operation.qdisc);
+      break;
+    case "delete-qdisc":
+      begin(RTM.DELQDISC, 0);
+      writeQdiscSelector(writer, operation.qdisc);
+      break;
+    case "add-redirect":
+      begin(RTM.NEWTFILTER, ADD);
+      writeRedirect(writer, operation.redirect);
+      break;
+    case "add-rule":
+      begin(RTM.NEWRULE, ADD);
+      writeRule(writer, operation.rule);
+      break;
+    case "delete-rule":
+      begin(RTM.DELRULE, 0);
+      writeRule(writer, operation.rule);
+      break;
     default:
       unreachable(operation);
   }
@@ -71,6 +98,8 @@ export function describeRouteOperation(operation: RouteOperation): string {
   switch (operation.kind) {
     case "add-veth":
       return `${what} ${operation.veth.name}`;
+    case "add-link":
+      return `${what} ${operation.plain.name}`;
     case "add-vxlan":
       return `${what} ${operation.vxlan.name}`;
     case "change-link":
@@ -88,5 +117,13 @@ export function describeRouteOperation(operation: RouteOperation): string {
     case "replace-neighbour":
     case "delete-neighbour":
       return `${what} ${operation.neighbour.address ?? operation.neighbour.mac ?? ""}`;
+    case "replace-qdisc":
+    case "delete-qdisc":
+      return `${what} ${operation.qdisc.kind} of interface ${operation.qdisc.device}`;
+    case "add-redirect":
+      return `${what} of interface ${operation.redirect.device}`;
+    case "add-rule":
+    case "delete-rule":
+      return `${what} ${operation.rule.priority}`;
   }
 }

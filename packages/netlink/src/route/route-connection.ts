@@ -3,7 +3,9 @@ import type { InterfaceAddress } from "./address.ts";
 import type { Link } from "./link.ts";
 import type { Neighbour } from "./neighbour.ts";
 import type { RouteOperation } from "./operation.ts";
+import type { Filter, Qdisc } from "../tc/qdisc.ts";
 import type { Route } from "./route.ts";
+import type { RoutingRule } from "./rule.ts";
 
 export interface OperationFailure {
   /** Index into the operations that were handed in. */
@@ -13,7 +15,7 @@ export interface OperationFailure {
 }
 
 /**
- * The routing side of one network namespace: links, addresses, routes, neighbours. Every call is synchronous and
+ * The routing side of one network namespace: links, addresses, routes, neighbours, rules, queues. Every call is synchronous and
  * finished when it returns. One thread at a time.
  */
 export interface RouteConnection {
@@ -34,6 +36,12 @@ export interface RouteConnection {
     readonly device?: number;
     readonly forwarding?: boolean;
   }): Neighbour[];
+  /** Rules of policy routing that ask a table, by mark and source; those with other conditions are left out. */
+  rules(family: 4 | 6): RoutingRule[];
+  /** Queueing disciplines of all devices. */
+  qdiscs(): Qdisc[];
+  /** Filters of the device's ingress qdisc; none when it has no such qdisc, or is gone. */
+  ingressFilters(device: number): Filter[];
   /**
    * Writes in order, in few system calls. Unlike an nf_tables batch this is not atomic: each operation works or fails
    * by itself, and the failures come back by index. Throws only where nothing is known about the outcome.
