@@ -38,7 +38,7 @@ export interface DataplaneCounters {
   readonly firstApplyMs: number;
 }
 
-export type DriftKind = "chain" | "set" | "map" | "route" | "neighbour";
+export type DriftKind = "chain" | "set" | "map" | "route" | "neighbour" | "device";
 
 /** Messages from the dataplane to the process, in the names of the reference system. */
 export type FromDataplane =

@@ -2,7 +2,10 @@ import type { ConntrackConnection, RouteConnection, RouteMonitor, RouteMonitorOp
 import type { NftConnection } from "@bulrush/nftables";
 
 /** What the dataplane needs of the rtnetlink connection. */
-export type RouteAccess = Pick<RouteConnection, "links" | "addresses" | "routes" | "neighbours" | "apply" | "close">;
+export type RouteAccess = Pick<
+  RouteConnection,
+  "links" | "addresses" | "routes" | "neighbours" | "rules" | "qdiscs" | "ingressFilters" | "apply" | "close"
+>;
 
 /** What the dataplane needs of connection tracking. */
 export type FlowAccess = Pick<ConntrackConnection, "deleteFlowsOf">;

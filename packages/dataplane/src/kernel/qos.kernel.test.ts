@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { after, before, beforeEach, it } from "node:test";
 import { kernelTests } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
@@ -8,6 +9,26 @@ import { IN_SYNC, profile, rule, workload } from "../testing/messages.ts";
 
 const A = "10.65.0.2";
 const EXT = "192.168.7.2";
+
+const BURST_BYTES = 100_000;
+const SENT_BYTES = 2_000_000;
+/** 10 Mbit/s: what is over the burst takes this long at least, whatever else the machine does. */
+const BYTES_A_SECOND = 1_250_000;
+const LEAST_MS = ((SENT_BYTES - BURST_BYTES) / BYTES_A_SECOND) * 1000;
+
+/** Sends so many bytes to an echo server, and prints how many milliseconds passed until all were back. */
+const ECHOED = `
+const [address, port, count] = process.argv.slice(1);
+let left = Number(count);
+const startMs = performance.now();
+const socket = require("node:net").connect(Number(port), address, () => socket.write(Buffer.alloc(left)));
+socket.on("data", (data) => {
+  left -= data.length;
+  if (left > 0) return;
+  console.log(performance.now() - startMs);
+  socket.destroy();
+});
+`;
 
 kernelTests(import.meta.filename, () => {
   let lab: KernelLab;
@@ -71,6 +92,42 @@ kernelTests(import.meta.filename, () => {
     const most = 5 + 1 + Math.ceil((performance.now() - startMs) / 1000);
     const { behind } = counts();
     assert.ok(behind >= 5 && behind <= most, `${behind} of 200 packets, at most ${most}`);
+  });
+
+  for (const direction of ["ingress", "egress"] as const)
+    it(`P38: holds ${direction} to its bandwidth, by a token bucket that goes with the limit`, async () => {
+      const limits = { [`${direction}Bandwidth`]: BYTES_A_SECOND * 8, [`${direction}Burst`]: BURST_BYTES * 8 };
+      await lab.serve("ext", direction === "ingress" ? 9001 : 9002);
+      await dataplane.send(pod({ qos_controls: limits }));
+      const queues = lab.run("tc qdisc show");
+      assert.match(queues, direction === "ingress" ? /tbf .* dev calia root/ : /tbf .* dev bwcali[0-9a-f]{9} root/);
+      const port = direction === "ingress" ? "9001" : "9002";
+      const tookMs = Number(
+        execFileSync("ip", ["netns", "exec", "a", process.execPath, "-e", ECHOED, EXT, port, String(SENT_BYTES)]),
+      );
+      assert.ok(tookMs >= LEAST_MS * 0.9, `${tookMs} ms for what takes ${LEAST_MS} ms`);
+      await dataplane.send(pod());
+      assert.doesNotMatch(lab.run("tc qdisc show"), /tbf|ingress/);
+      assert.doesNotMatch(lab.run("ip link show"), /bwcali/);
+    });
+
+  it("P38: a peak rate bounds the burst itself", async () => {
+    const peakMs = ((SENT_BYTES - BURST_BYTES) / (BYTES_A_SECOND * 2)) * 1000;
+    await lab.serve("ext", 9003);
+    await dataplane.send(
+      pod({
+        qos_controls: {
+          egressBandwidth: BYTES_A_SECOND * 8,
+          egressBurst: SENT_BYTES * 2 * 8,
+          egressPeakrate: BYTES_A_SECOND * 2 * 8,
+          egressMinburst: BURST_BYTES,
+        },
+      }),
+    );
+    const words = ["netns", "exec", "a", process.execPath, "-e", ECHOED, EXT, "9003", String(SENT_BYTES)];
+    const tookMs = Number(execFileSync("ip", words));
+    assert.ok(tookMs >= peakMs * 0.9, `${tookMs} ms for what takes ${peakMs} ms`);
+    await dataplane.send(pod());
   });
 
   it("P35, defect d: marks what leaves the cluster, of each address of the endpoint, and nothing else", async () => {

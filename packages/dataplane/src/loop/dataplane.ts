@@ -72,7 +72,7 @@ class DataplaneLoop implements DataplaneHandle {
   readonly #retry: Backoff;
   readonly #timers = new Map<string, CancelTimer>();
   readonly #counters = { messages: 0, applies: 0, applyFailures: 0, routeWrites: 0, lastApplyMs: 0, firstApplyMs: 0 };
-  readonly #drift = { route: 0, neighbour: 0 };
+  readonly #drift = { route: 0, neighbour: 0, device: 0 };
   readonly #startMs: number;
   readonly #abort = new AbortController();
   #queue: Item[] = [];
@@ -120,6 +120,7 @@ class DataplaneLoop implements DataplaneHandle {
   resync(): void {
     this.#running?.programmer.queueRefresh();
     this.#running?.state.routes.queueResync();
+    for (const device of this.#running?.state.devices ?? []) device.queueResync();
     this.#setDirty();
   }
 
@@ -254,7 +255,10 @@ class DataplaneLoop implements DataplaneHandle {
     // One dump reads chains and sets: the shorter of the two periods serves both.
     const periods = [parsed.nftablesRefreshMs, parsed.ipsetsRefreshMs].filter((periodMs) => periodMs > 0);
     refresh("nft-refresh", periods.length === 0 ? 0 : Math.min(...periods), () => programmer.queueRefresh());
-    refresh("route-refresh", parsed.routeRefreshMs, () => state.routes.queueResync());
+    refresh("route-refresh", parsed.routeRefreshMs, () => {
+      state.routes.queueResync();
+      for (const device of state.devices) device.queueResync();
+    });
     refresh("interface-refresh", parsed.interfaceRefreshMs, () => this.#resyncInterfaces(monitor));
     return { config: parsed, state, programmer, monitor };
   }
@@ -284,6 +288,7 @@ class DataplaneLoop implements DataplaneHandle {
     // Not before the rules: a host that forwards without them lets everything through.
     if (this.#counters.applies === 0) this.#makeRouter(config);
     if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
+    this.#devicesStep(state, failures);
     failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
     this.#counters.applies++;
     this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
@@ -306,6 +311,16 @@ class DataplaneLoop implements DataplaneHandle {
       routes.queueResync();
       failures.push(`List routes: ${messageOf(error)}`);
       return false;
+    }
+  }
+
+  #devicesStep({ devices }: HostState, failures: string[]): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [i, device] of devices.entries()) {
+      const result = device.apply(this.#options.kernel.routes, nowMs);
+      this.#drift.device += result.drift;
+      failures.push(...result.failures);
+      if (result.againAtMs !== undefined) this.#wakeIn(`device ${i}`, Math.max(0, result.againAtMs - nowMs));
     }
   }
 

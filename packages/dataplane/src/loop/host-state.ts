@@ -5,6 +5,8 @@ import { InterfaceSysctls } from "../endpoint/interface-sysctls.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Manager } from "../manager/manager.ts";
 import { RulesetManagers } from "../manager/ruleset-managers.ts";
+import { BandwidthManager } from "../qos/bandwidth-manager.ts";
+import type { DeviceWork } from "../device/device-work.ts";
 import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 import { RoutesManager } from "../route/routes-manager.ts";
 
@@ -12,6 +14,8 @@ import { RoutesManager } from "../route/routes-manager.ts";
 export interface HostState extends Manager {
   readonly ruleset: RulesetManagers;
   readonly routes: RoutesManager;
+  /** In the order in which they are brought into the kernel. */
+  readonly devices: readonly DeviceWork[];
   readonly sysctls: InterfaceSysctls;
   readonly statuses: EndpointStatuses;
 }
@@ -29,6 +33,7 @@ export function createHostState(
   return {
     ruleset,
     routes,
+    devices: [new BandwidthManager(endpoints, interfaces, config.interfacePrefixes)],
     sysctls,
     statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
     onUpdate(message: ToDataplane): void {

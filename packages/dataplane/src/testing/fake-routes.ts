@@ -1,18 +1,23 @@
 import {
+  type Filter,
   type InterfaceAddress,
   type Link,
   type Neighbour,
   NetlinkError,
   type OperationFailure,
+  type PlainLink,
+  type Qdisc,
   type Route,
   type RouteEvent,
   type RouteMonitor,
   type RouteMonitorOptions,
   type RouteOperation,
+  type RoutingRule,
   type VxlanInfo,
   type VxlanLink,
 } from "@bulrush/netlink";
 import type { RouteAccess } from "../kernel/kernel.ts";
+import { FakeQueues } from "./fake-queues.ts";
 
 type MonitorCallbacks = Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">;
 
@@ -28,13 +33,17 @@ export class FakeRoutes implements RouteAccess {
   loseAnswers = false;
   /** Writes of this destination or address fail with EPERM. */
   failWritesOf: string | undefined;
+  /** Kinds of devices that this kernel does not have. */
+  readonly missingKinds: Set<string> = new Set();
   /** The kernel does not give an index twice in a long time. */
   #nextIndex = 1000;
   readonly #links = new Map<number, Link>();
   readonly #addresses: InterfaceAddress[] = [];
   readonly #routes = new Map<string, Route>();
   readonly #neighbours = new Map<string, Neighbour>();
+  readonly #rules: RoutingRule[] = [];
   readonly #monitors = new Set<MonitorCallbacks>();
+  readonly queues: FakeQueues = new FakeQueues((index) => this.#links.has(index));
 
   links(): Link[] {
     return [...this.#links.values()];
@@ -64,6 +73,18 @@ export class FakeRoutes implements RouteAccess {
         (filter.device === undefined || filter.device === device) &&
         (filter.forwarding === true) === (forwarding === true),
     );
+  }
+
+  rules(family: 4 | 6): RoutingRule[] {
+    return this.#rules.filter((rule) => rule.family === family);
+  }
+
+  qdiscs(): Qdisc[] {
+    return this.queues.qdiscs();
+  }
+
+  ingressFilters(device: number): Filter[] {
+    return this.queues.filters(device);
   }
 
   apply(operations: readonly RouteOperation[]): OperationFailure[] {
@@ -133,6 +154,7 @@ export class FakeRoutes implements RouteAccess {
     const link = this.#links.get(index);
     if (link === undefined) return;
     this.#links.delete(index);
+    this.queues.dropDevice(index);
     this.#dropRoutesOf(index);
     this.#dropAddressesOf(index);
     this.emit({ kind: "link-gone", link });
@@ -198,6 +220,15 @@ export class FakeRoutes implements RouteAccess {
     return undefined;
   }
 
+  #addPlain({ kind, mtu = 1500, name, up = false }: PlainLink): string | undefined {
+    if (this.missingKinds.has(kind)) return "EOPNOTSUPP";
+    if (this.link(name) !== undefined) return "EEXIST";
+    const link: Link = { index: this.#nextIndex++, name, up, running: up, flags: 0, mtu, kind };
+    this.#links.set(link.index, link);
+    this.emit({ kind: "link", link });
+    return undefined;
+  }
+
   #one(operation: RouteOperation): string | undefined {
     switch (operation.kind) {
       case "replace-route": {
@@ -219,6 +250,21 @@ export class FakeRoutes implements RouteAccess {
       case "delete-neighbour":
         if (operation.neighbour.address === this.failWritesOf) return "EPERM";
         return this.#neighbours.delete(neighbourKey(operation.neighbour)) ? undefined : "ENOENT";
+      case "replace-qdisc":
+      case "delete-qdisc":
+      case "add-redirect":
+        return this.queues.write(operation);
+      case "add-rule":
+        this.#rules.push(operation.rule);
+        return undefined;
+      case "delete-rule": {
+        const at = this.#rules.findIndex((rule) => JSON.stringify(rule) === JSON.stringify(operation.rule));
+        if (at < 0) return "ENOENT";
+        this.#rules.splice(at, 1);
+        return undefined;
+      }
+      case "add-link":
+        return this.#addPlain(operation.plain);
       case "add-vxlan":
         return this.#addVxlan(operation.vxlan);
       case "change-link": {
@@ -269,6 +315,8 @@ function describe(operation: RouteOperation): string {
     case "replace-neighbour":
     case "delete-neighbour":
       return `${operation.kind} ${operation.neighbour.address ?? "-"}`;
+    case "add-link":
+      return `${operation.kind} ${operation.plain.name}`;
     case "add-vxlan":
       return `${operation.kind} ${operation.vxlan.name}`;
     case "change-link":

@@ -1,0 +1,24 @@
+import type { RouteAccess } from "../kernel/kernel.ts";
+
+/** What one round of work on devices did. */
+export interface DeviceResult {
+  readonly writes: number;
+  /** Differences found by a look that nothing had asked for. */
+  readonly drift: number;
+  /** In words, for the log. Empty: all is well. */
+  readonly failures: readonly string[];
+  /** When to call again although nothing changed. */
+  readonly againAtMs?: number | undefined;
+}
+
+export const NO_DEVICE_WORK: DeviceResult = { writes: 0, drift: 0, failures: [] };
+
+/**
+ * Devices, queues and the like that are brought into the kernel by themselves, once rules and routes are there. `apply`
+ * never throws: what fails is told, and tried again with the next call.
+ */
+export interface DeviceWork {
+  apply(access: RouteAccess, nowMs: number): DeviceResult;
+  /** Read everything back at the next call. */
+  queueResync(): void;
+}
