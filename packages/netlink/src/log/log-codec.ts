@@ -23,7 +23,7 @@ const BATCH_WAIT = 5;
 
 /**
  * The request that takes a group for this socket, with what comes along of each packet. One message: answered with
- * EBUSY, and nothing is taken, when another socket of the namespace has the group.
+ * EPERM, and nothing is taken, when another socket of the namespace has the group.
  */
 export function writeBindGroup(writer: MessageWriter, seq: number, group: number, snapBytes: number): void {
   writer.message(NFULNL_MSG_CONFIG, NLM_F.REQUEST | NLM_F.ACK, seq);

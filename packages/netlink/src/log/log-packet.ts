@@ -21,7 +21,7 @@ export interface LogPacket {
 }
 
 export interface LogMonitorOptions {
-  /** Groups to take, each by one socket of the namespace alone: EBUSY where another program has one. */
+  /** Groups to take, each by one socket of the namespace alone: EPERM where another program has one. */
   readonly groups: readonly number[];
   /** Bytes of each packet that come along: the headers suffice. Default 128. */
   readonly snapBytes?: number;

@@ -14,7 +14,7 @@ const RECEIVE_BUFFER_BYTES = 1024 * 1024;
 
 /**
  * Takes packet log groups of a namespace. It holds one thread of libuv's pool while it lives. Throws NETLINK_REFUSED when
- * a group is another program's (EBUSY), or the kernel has no packet log.
+ * a group is another program's (EPERM), or the kernel has no packet log.
  */
 export function openLogMonitor(options: LogMonitorOptions): LogMonitor {
   let packets: LogPacket[] = [];
