@@ -1,6 +1,19 @@
 export { CALC_ERROR_CODES, CalcError, type CalcErrorCode } from "./errors.ts";
 export { explainFlow, type ExplainDetails } from "./explain/explain-flow.ts";
-export type { ExplainStep, Flow, FlowEnd, FlowVerdict, SideVerdict, StepOutcome } from "./explain/flow.ts";
+export { Explainer, type ExplainerOptions } from "./explain/explainer.ts";
+export type { FailsafePort, FailsafePorts } from "./explain/failsafe.ts";
+export type {
+  Decision,
+  ExplainStep,
+  Flow,
+  FlowEnd,
+  FlowVerdict,
+  HostVerdict,
+  Outcome,
+  SideVerdict,
+  StepOutcome,
+  UnselectedPolicy,
+} from "./explain/flow.ts";
 export { CalcGraph, type CalcGraphOptions, type GraphActivity, type IpSetDescription } from "./graph/calc-graph.ts";
 export type { CalcMessage } from "./graph/message.ts";
 export { type CalcGraphConfig, DEFAULT_CALC_CONFIG } from "./graph/config.ts";

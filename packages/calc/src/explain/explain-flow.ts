@@ -1,139 +1,111 @@
-import type { DataplaneRule } from "@bulrush/proto";
+import { assert } from "@bulrush/base";
+import { formatAddress } from "@bulrush/ip";
 import type { IpSetDescription } from "../graph/calc-graph.ts";
 import type { DataplaneState, StateWorkload } from "../state/dataplane-state.ts";
-import { isStaged, policyIdText } from "../state/id-text.ts";
-import type { ExplainStep, Flow, FlowVerdict, SideVerdict } from "./flow.ts";
-import { type MatchContext, matchRule } from "./match-rule.ts";
-import { resolveFlow } from "./packet.ts";
+import type { Decision, Flow, FlowVerdict, SideVerdict } from "./flow.ts";
+import type { FailsafePorts } from "./failsafe.ts";
+import { judgeHosts } from "./host-path.ts";
+import { type Direction, type JudgedLists, judgeList } from "./judge-list.ts";
+import type { MatchContext } from "./match-rule.ts";
+import { type Packet, resolveFlow } from "./packet.ts";
+import { whatIfs } from "./what-if.ts";
 
+/** What is known beside the messages, for a fuller answer. Each part may be left out. */
 export interface ExplainDetails {
   /** Names the IP sets in the explanation: `(id) => graph.describeIpSet(id)`. */
   readonly describeIpSet?: (id: string) => IpSetDescription | undefined;
+  /** Says which terms of a selector keep an address out of its set, or bring it in. */
+  readonly describeMember?: MatchContext["describeMember"];
+  /** Says why policies do not apply to an endpoint (by the id of its message), in one direction. */
+  readonly unselected?: (endpoint: StateWorkload, direction: Direction) => SideVerdict["unselected"];
+  /** Adds to each side what would decide next, and what would with staged policies enforced. Default: false. */
+  readonly whatIf?: boolean;
+  /** Ids of the policies (`kind/namespace/name`) that give way when the staged ones are enforced. Default: none. */
+  readonly replacedByStaged?: ReadonlySet<string>;
+  /** Judges host endpoints on the way as well, behind these ports that are always open. Default: they are left out. */
+  readonly hosts?: FailsafePorts;
 }
 
 /**
  * Judges the first packet of a flow by the messages in `state`, which are the very ones that a dataplane renders: of a
  * graph with host name "*" for all hosts. The source's egress policies and the destination's ingress policies judge;
- * an end that is no known workload endpoint judges nothing (and a host always reaches its own workloads, which is
- * outside of this).
+ * an end that is no known endpoint judges nothing (and a host always reaches its own workloads, which is outside of
+ * this: a note says so).
  *
  * Throws a CalcError when the flow is not one or names an endpoint that is not there.
  */
-export function explainFlow(state: DataplaneState, flow: Flow, details?: ExplainDetails): FlowVerdict {
-  const { packet, source, destination } = resolveFlow(state, flow);
-  const context: MatchContext = { state, packet, describeIpSet: details?.describeIpSet };
-  const egress = source && judge(context, source, "egress");
-  const ingress = destination && judge(context, destination, "ingress");
-  const denied = egress?.verdict === "deny" || ingress?.verdict === "deny";
+export function explainFlow(state: DataplaneState, flow: Flow, details: ExplainDetails = {}): FlowVerdict {
+  const resolved = resolveFlow(state, flow);
+  const { packet, source, destination } = resolved;
+  const { describeIpSet, describeMember } = details;
+  const context: MatchContext = { state, packet, describeIpSet, describeMember };
+  const egress = source.workload && judgeWorkload(context, source.workload, "egress", details);
+  const ingress = destination.workload && judgeWorkload(context, destination.workload, "ingress", details);
+  const { verdicts: hosts, notes } =
+    details.hosts === undefined
+      ? { verdicts: [], notes: [] }
+      : judgeHosts(context, resolved, { ...details, failsafe: details.hosts });
+  const sides = [egress, ingress, ...hosts].filter((side) => side !== undefined);
+  const allNotes = [...serviceNotes(state, packet), ...notes];
   return {
-    verdict: denied ? "deny" : "allow",
+    verdict: overall(sides.map(({ verdict }) => verdict)),
     ipVersion: packet.ipVersion,
     ...(egress && { egress }),
     ...(ingress && { ingress }),
+    ...(hosts.length > 0 && { hosts }),
+    ...(allNotes.length > 0 && { notes: allNotes }),
+    ...(sides.some(({ staged }) => staged !== undefined) && {
+      staged: overall(sides.map(({ verdict, staged }) => staged?.verdict ?? verdict)),
+    }),
   };
 }
 
-type Direction = "egress" | "ingress";
+function overall(verdicts: readonly (Decision["verdict"] | "none")[]): "allow" | "deny" {
+  return verdicts.includes("deny") ? "deny" : "allow";
+}
 
-/**
- * ```
- *   tiers in order ---> policies in order ---> rules in order
- *     |                                          log: goes on; allow, deny: decided; pass: next tier
- *     |  no rule matched and the tier has an enforced policy: its default (Deny: decided; Pass: next tier)
- *     v
- *   profiles in order (their rules likewise; pass: next profile) ---> deny
- * ```
- */
-function judge(context: MatchContext, workload: StateWorkload, direction: Direction): SideVerdict {
+function judgeWorkload(
+  context: MatchContext,
+  workload: StateWorkload,
+  direction: Direction,
+  details: ExplainDetails,
+): SideVerdict {
   const { endpoint } = workload;
-  const steps: ExplainStep[] = [];
-  const decide = (step: ExplainStep, why: string): SideVerdict => {
-    steps.push(step);
-    const verdict = step.action === "allow" ? "allow" : "deny";
-    return { verdict, tier: step.tier, policy: step.policy, rule: step.rule, why, steps };
-  };
-  const address = direction === "egress" ? context.packet.source : context.packet.destination;
+  const { packet } = context;
+  const address = direction === "egress" ? packet.source : packet.destination;
   if (endpoint.state !== "active" || address === undefined) {
     const why =
       endpoint.state === "active"
-        ? `the endpoint has no IPv${context.packet.ipVersion} address`
+        ? `the endpoint has no IPv${packet.ipVersion} address`
         : `the endpoint is ${endpoint.state}, so nothing passes`;
-    return decide({ tier: "", policy: "", rule: null, outcome: "ended", action: "deny", why }, why);
+    const decision: Decision = { verdict: "deny", tier: "", policy: "", rule: null, why };
+    return { ...decision, steps: [{ tier: "", policy: "", rule: null, outcome: "ended", action: "deny", why }] };
   }
-  for (const tier of endpoint.tiers) {
-    const end = runTier(context, tier.name, tier[`${direction}_policies`], direction, steps);
-    if (end === "pass" || end === "empty") continue;
-    if (end !== "end") {
-      steps.pop();
-      return decide(end, `${end.policy} rule ${end.rule} ${end.action === "allow" ? "allows" : "denies"} it`);
-    }
-    const passes = tier.default_action === "Pass";
-    const why = passes
-      ? `no rule in tier ${tier.name} matched; the tier passes what it does not decide`
-      : `no rule in tier ${tier.name} matched, and policies in it apply to the endpoint: the tier denies the rest`;
-    const action = passes ? "pass" : "deny";
-    const step: ExplainStep = { tier: tier.name, policy: "", rule: null, outcome: "ended", action, why };
-    if (!passes) return decide(step, why);
-    steps.push(step);
-  }
-  for (const name of endpoint.profile_ids) {
-    const rules = context.state.profiles.get(name)?.[direction === "ingress" ? "inbound_rules" : "outbound_rules"];
-    const end = runRules(context, "", `profile/${name}`, rules ?? [], steps);
-    if (end === undefined || end.action === "pass") continue;
-    steps.pop();
-    return decide(end, `profile ${name} rule ${end.rule} ${end.action === "allow" ? "allows" : "denies"} it`);
-  }
-  const why =
-    endpoint.profile_ids.length === 0
-      ? "no policy decided, and the endpoint has no profile: the rest is denied"
-      : "neither policies nor profiles decided: the rest is denied";
-  return decide({ tier: "", policy: "", rule: null, outcome: "ended", action: "deny", why }, why);
+  const lists: JudgedLists = { direction, tiers: endpoint.tiers, profiles: endpoint.profile_ids, ends: "all" };
+  const judged = judgeList(context, lists);
+  assert(judged.verdict !== "none", "profiles end in a decision");
+  const unselected = details.unselected?.(workload, direction) ?? [];
+  return {
+    ...judged,
+    verdict: judged.verdict,
+    ...(details.whatIf === true && whatIfs(context, lists, judged, details.replacedByStaged)),
+    ...(unselected.length > 0 && { unselected }),
+  };
 }
 
-/** The deciding step; "pass" where a rule passed; "end" where none decided; "empty" where nothing is enforced. */
-function runTier(
-  context: MatchContext,
-  tier: string,
-  policies: StateWorkload["endpoint"]["tiers"][number]["ingress_policies"],
-  direction: Direction,
-  steps: ExplainStep[],
-): ExplainStep | "pass" | "end" | "empty" {
-  let enforced = 0;
-  for (const id of policies) {
-    const text = policyIdText(id);
-    if (isStaged(id)) {
-      const why = "the policy is staged: it is listed, and enforces nothing";
-      steps.push({ tier, policy: text, rule: null, outcome: "skipped", action: "none", why });
-      continue;
-    }
-    enforced++;
-    const policy = context.state.policies.get(text)?.policy;
-    const rules = policy?.[direction === "ingress" ? "inbound_rules" : "outbound_rules"] ?? [];
-    const end = runRules(context, tier, text, rules, steps);
-    if (end === undefined) continue;
-    return end.action === "pass" ? "pass" : end;
-  }
-  return enforced === 0 ? "empty" : "end";
-}
-
-/** Pushes a step per rule looked at; returns the last one when it ends the list. */
-function runRules(
-  context: MatchContext,
-  tier: string,
-  policy: string,
-  rules: readonly DataplaneRule[],
-  steps: ExplainStep[],
-): ExplainStep | undefined {
-  for (const [i, rule] of rules.entries()) {
-    const result = matchRule(rule, context);
-    if (result.outcome !== "matched") {
-      steps.push({ tier, policy, rule: i, outcome: result.outcome, action: "none", why: result.why });
-      continue;
-    }
-    const why = rule.action === "log" ? "matches: logged, and goes on" : "all conditions hold";
-    const step: ExplainStep = { tier, policy, rule: i, outcome: "matched", action: rule.action, why };
-    steps.push(step);
-    if (rule.action !== "log") return step;
-  }
-  return undefined;
+/** Policy for workloads sees the backend, not the address that stands for all of them. */
+function serviceNotes(state: DataplaneState, packet: Packet): string[] {
+  if (packet.destination === undefined || state.services.size === 0) return [];
+  const text = formatAddress(packet.destination);
+  for (const { namespace, name, ...service } of state.services.values())
+    if (
+      service.cluster_ips.includes(text) ||
+      service.external_ips.includes(text) ||
+      service.loadbalancer_ingress_ips.includes(text) ||
+      service.loadbalancer_ip === text
+    )
+      return [
+        `${text} is an address of service ${namespace}/${name}: policy sees the backend that is chosen for the connection`,
+      ];
+  return [];
 }

@@ -1,9 +1,14 @@
 import type { WorkloadEndpointID } from "@bulrush/proto";
 
-/** One end of a flow: a workload by its name (`namespace/pod` for Kubernetes), an exact endpoint, or an address. */
+/**
+ * One end of a flow: a workload by its name (`namespace/pod` for Kubernetes), an exact endpoint, a host itself by the
+ * name of its node, a host endpoint (`node/name`), or an address, which stands for whoever has it.
+ */
 export type FlowEnd =
   | { readonly workload: string }
   | { readonly endpoint: WorkloadEndpointID }
+  | { readonly host: string }
+  | { readonly hostEndpoint: string }
   | { readonly address: string };
 
 /** A flow to judge: the first packet of a connection. */
@@ -43,7 +48,8 @@ export interface ExplainStep {
   readonly why: string;
 }
 
-export interface SideVerdict {
+/** What decides, and how. */
+export interface Decision {
   readonly verdict: "allow" | "deny";
   /** Tier that decided; "" when profiles or the final default did. */
   readonly tier: string;
@@ -53,10 +59,46 @@ export interface SideVerdict {
   readonly rule: number | null;
   /** One sentence for people. */
   readonly why: string;
-  readonly steps: readonly ExplainStep[];
 }
 
-/** The verdict of a flow: allowed when every side that is judged allows it. */
+/** What would decide in a what-if; "none" where nothing would, and it is left to what follows. */
+export interface Outcome extends Omit<Decision, "verdict"> {
+  readonly verdict: Decision["verdict"] | "none";
+}
+
+/** A policy that has rules for the direction and does not apply to the endpoint. */
+export interface UnselectedPolicy {
+  readonly tier: string;
+  readonly policy: string;
+  /** The terms of its selector that are not as they would have to be. */
+  readonly why: string;
+}
+
+export interface SideVerdict extends Decision {
+  readonly steps: readonly ExplainStep[];
+  /** What would decide if that which decides were not there. Absent where nothing is behind it. */
+  readonly next?: Outcome;
+  /** What would decide if the staged policies were enforced. Absent where none is staged for the endpoint. */
+  readonly staged?: Outcome;
+  /** With the directory of an Explainer: policies that could have judged, and why they do not. At most 50. */
+  readonly unselected?: readonly UnselectedPolicy[];
+}
+
+/** What a host endpoint says of a flow that passes its host's interface, or starts or ends at the host. */
+export interface HostVerdict extends Omit<SideVerdict, "verdict" | "unselected"> {
+  /** `node/name`. */
+  readonly endpoint: string;
+  readonly direction: "egress" | "ingress";
+  /**
+   * In the order of the packet's way: untracked (doNotTrack), pre-dnat (preDNAT), then normal for what starts or ends at
+   * the host, or forward (applyOnForward) for what passes through it.
+   */
+  readonly stage: "untracked" | "pre-dnat" | "normal" | "forward";
+  /** "none": nothing decided here, and the packet goes on. */
+  readonly verdict: "allow" | "deny" | "none";
+}
+
+/** The verdict of a flow: allowed when every side that is judged allows it, and no host endpoint denies it. */
 export interface FlowVerdict {
   readonly verdict: "allow" | "deny";
   readonly ipVersion: 4 | 6;
@@ -64,4 +106,10 @@ export interface FlowVerdict {
   readonly egress?: SideVerdict;
   /** Absent when the destination is not a known endpoint. */
   readonly ingress?: SideVerdict;
+  /** In the order of the packet's way. Absent unless host endpoints were asked for, and one is on the way. */
+  readonly hosts?: readonly HostVerdict[];
+  /** What was assumed, and what policy does not see. Absent when there is nothing to say. */
+  readonly notes?: readonly string[];
+  /** The verdict of all if the staged policies were enforced. Absent where none is staged for an end. */
+  readonly staged?: "allow" | "deny";
 }

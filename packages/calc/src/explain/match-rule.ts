@@ -12,6 +12,11 @@ export interface MatchContext {
   readonly state: DataplaneState;
   readonly packet: Packet;
   readonly describeIpSet: ((id: string) => IpSetDescription | undefined) | undefined;
+  /**
+   * Why an address (and port) is in a set of this description, or is not: who has it, and which terms of the selector
+   * hold or fail. "" where there is nothing to add.
+   */
+  readonly describeMember?: ((set: IpSetDescription, address: Address) => string) | undefined;
 }
 
 const MATCHED: RuleResult = { outcome: "matched" };
@@ -113,7 +118,8 @@ function failedSide(what: "source" | "destination", side: Side, context: MatchCo
   if (isSet(side.nets) && !inNets(side.nets, side.address))
     return `${what} ${text} is in none of ${side.nets.join(", ")}`;
   for (const id of side.sets ?? [])
-    if (!inSet(id, side.address, context)) return `${what} ${text} is not in ${setText(id, context)}`;
+    if (!inSet(id, side.address, context))
+      return `${what} ${text} is not in ${setText(id, context)}${memberText(id, side.address, context)}`;
   if (isSet(side.ports) || isSet(side.namedPorts)) {
     const numeric = inPorts(side.ports ?? [], side.port);
     const named = (side.namedPorts ?? []).some((id) => inPortSet(id, side.address, side.port, context));
@@ -122,13 +128,15 @@ function failedSide(what: "source" | "destination", side: Side, context: MatchCo
         ...(side.ports ?? []).map(rangeText),
         ...(side.namedPorts ?? []).map((id) => setText(id, context)),
       ];
-      return `${what} port ${port} of ${text} is none of ${wanted.join(", ")}`;
+      const whose = (side.namedPorts ?? []).map((id) => memberText(id, side.address, context)).join("");
+      return `${what} port ${port} of ${text} is none of ${wanted.join(", ")}${whose}`;
     }
   }
   if (isSet(side.notNets) && inNets(side.notNets, side.address))
     return `${what} ${text} is in ${side.notNets.join(", ")}, which is excluded`;
   for (const id of side.notSets ?? [])
-    if (inSet(id, side.address, context)) return `${what} ${text} is in ${setText(id, context)}, which is excluded`;
+    if (inSet(id, side.address, context))
+      return `${what} ${text} is in ${setText(id, context)}, which is excluded${memberText(id, side.address, context)}`;
   if (isSet(side.notPorts) && inPorts(side.notPorts, side.port))
     return `${what} port ${port} is in ${side.notPorts.map(rangeText).join(", ")}, which is excluded`;
   for (const id of side.notNamedPorts ?? [])
@@ -193,6 +201,14 @@ function inPorts(ranges: readonly PortRange[], port: number | undefined): boolea
 
 function rangeText(range: PortRange): string {
   return range.first === range.last ? `${range.first}` : `${range.first}-${range.last}`;
+}
+
+/** " (...)", or "". */
+function memberText(id: string, address: Address | undefined, context: MatchContext): string {
+  const description = context.describeIpSet?.(id);
+  if (description === undefined || address === undefined) return "";
+  const text = context.describeMember?.(description, address) ?? "";
+  return text === "" ? "" : ` (${text})`;
 }
 
 function setText(id: string, context: MatchContext): string {

@@ -3,6 +3,7 @@ import { CalcError } from "../errors.ts";
 import type { DataplaneState, StateWorkload } from "../state/dataplane-state.ts";
 import { workloadIdText } from "../state/id-text.ts";
 import type { Flow, FlowEnd } from "./flow.ts";
+import { addressOfHost, hostEndpointsOf, hostWithAddress } from "./host-endpoints.ts";
 
 /** Protocol names and their numbers (https://www.iana.org/assignments/protocol-numbers). */
 const PROTOCOLS: Readonly<Record<string, number>> = { icmp: 1, tcp: 6, udp: 17, icmpv6: 58, sctp: 132, udplite: 136 };
@@ -25,10 +26,19 @@ export interface Packet {
   readonly icmp: { readonly type: number; readonly code?: number } | undefined;
 }
 
+/** Who is at one end of a flow: a workload, a host itself, or nobody who is known. */
+export interface ResolvedEnd {
+  readonly workload: StateWorkload | undefined;
+  /** The node, with the host endpoint (`node/name`) where that was named, or has the address. */
+  readonly host: { readonly name: string; readonly endpoint?: string } | undefined;
+  /** Where the flow names an address. */
+  readonly address: Address | undefined;
+}
+
 export interface ResolvedFlow {
   readonly packet: Packet;
-  readonly source: StateWorkload | undefined;
-  readonly destination: StateWorkload | undefined;
+  readonly source: ResolvedEnd;
+  readonly destination: ResolvedEnd;
 }
 
 export function protocolNumber(name: string): number | undefined {
@@ -54,68 +64,76 @@ export function hasPorts(protocol: number): boolean {
 export function resolveFlow(state: DataplaneState, flow: Flow): ResolvedFlow {
   const source = resolveEnd(state, flow.source);
   const destination = resolveEnd(state, flow.destination);
-  const ipVersion = flow.ipVersion ?? defaultVersion(source, destination);
-  const port = checkPort(flow.port, "port");
-  const sourcePort = checkPort(flow.sourcePort, "source port");
-  const protocol = readProtocol(flow.protocol, ipVersion);
+  const addressesOf = (end: ResolvedEnd): Addresses => endAddresses(state, end);
+  const [from, to] = [addressesOf(source), addressesOf(destination)];
+  const ipVersion = flow.ipVersion ?? source.address?.family ?? destination.address?.family ?? defaultVersion(from, to);
+  for (const { address } of [source, destination])
+    if (address !== undefined && address.family !== ipVersion)
+      throw invalid(`${formatAddress(address)} is not an IPv${ipVersion} address, as the flow wants`);
   return {
     packet: {
       ipVersion,
-      source: addressOf(source, ipVersion),
-      destination: addressOf(destination, ipVersion),
-      protocol,
-      sourcePort,
-      port,
+      source: from[ipVersion],
+      destination: to[ipVersion],
+      protocol: readProtocol(flow.protocol, ipVersion),
+      sourcePort: checkPort(flow.sourcePort, "source port"),
+      port: checkPort(flow.port, "port"),
       icmp: flow.icmp,
     },
-    source: source.endpoint,
-    destination: destination.endpoint,
+    source,
+    destination,
   };
 }
 
-interface End {
-  readonly endpoint: StateWorkload | undefined;
-  /** Where the flow names an address. */
-  readonly address: Address | undefined;
+/** The first address of each family. */
+interface Addresses {
+  readonly 4: Address | undefined;
+  readonly 6: Address | undefined;
 }
 
-function resolveEnd(state: DataplaneState, end: FlowEnd): End {
+function resolveEnd(state: DataplaneState, end: FlowEnd): ResolvedEnd {
   if ("address" in end) {
     const address = parseAddress(end.address);
     if (address === undefined) throw invalid(`"${end.address}" is not an IP address`);
-    return { address, endpoint: state.endpointsWithAddress(formatAddress(address))[0] };
+    const text = formatAddress(address);
+    const workload = state.endpointsWithAddress(text)[0];
+    return { address, workload, host: workload === undefined ? hostWithAddress(state, text) : undefined };
+  }
+  if ("host" in end) {
+    if (!state.hostMetadata.has(end.host) && hostEndpointsOf(state, end.host).length === 0)
+      throw unknown(`No node or host endpoint is known for ${end.host}`, end.host);
+    return { address: undefined, workload: undefined, host: { name: end.host } };
+  }
+  if ("hostEndpoint" in end) {
+    const id = end.hostEndpoint;
+    if (!state.hostEndpoints.has(id)) throw unknown(`No host endpoint ${id} is known`, id);
+    return { address: undefined, workload: undefined, host: { name: id.slice(0, id.indexOf("/")), endpoint: id } };
   }
   const name = "workload" in end ? end.workload : workloadIdText(end.endpoint);
-  const endpoint = "workload" in end ? state.endpointsOfWorkload(name)[0] : state.workloadEndpoints.get(name);
-  if (endpoint === undefined)
-    throw new CalcError(`No endpoint is known for ${name}`, { code: "CALC_ENDPOINT_UNKNOWN", data: { name } });
-  return { endpoint, address: undefined };
+  const workload = "workload" in end ? state.endpointsOfWorkload(name)[0] : state.workloadEndpoints.get(name);
+  if (workload === undefined) throw unknown(`No endpoint is known for ${name}`, name);
+  return { workload, host: undefined, address: undefined };
 }
 
-function hasVersion(end: End, version: 4 | 6): boolean {
-  if (end.address !== undefined) return end.address.family === version;
-  const nets = version === 4 ? end.endpoint?.endpoint.ipv4_nets : end.endpoint?.endpoint.ipv6_nets;
-  return nets !== undefined && nets.length > 0;
+function endAddresses(state: DataplaneState, { address, workload, host }: ResolvedEnd): Addresses {
+  if (address !== undefined) return { 4: address, 6: address };
+  if (host !== undefined)
+    return {
+      4: addressOfHost(state, host.name, host.endpoint, 4),
+      6: addressOfHost(state, host.name, host.endpoint, 6),
+    };
+  return { 4: firstOf(workload?.endpoint.ipv4_nets), 6: firstOf(workload?.endpoint.ipv6_nets) };
 }
 
-function defaultVersion(source: End, destination: End): 4 | 6 {
-  const given = source.address ?? destination.address;
-  if (given !== undefined) return given.family;
-  return hasVersion(source, 6) && hasVersion(destination, 6) && !(hasVersion(source, 4) && hasVersion(destination, 4))
-    ? 6
-    : 4;
-}
-
-function addressOf(end: End, version: 4 | 6): Address | undefined {
-  if (end.address !== undefined) {
-    if (end.address.family !== version)
-      throw invalid(`${formatAddress(end.address)} is not an IPv${version} address, as the flow wants`);
-    return end.address;
-  }
-  const nets = version === 4 ? end.endpoint?.endpoint.ipv4_nets : end.endpoint?.endpoint.ipv6_nets;
+function firstOf(nets: readonly string[] | undefined): Address | undefined {
   const first = nets?.[0];
   const cidr = first === undefined ? undefined : parseCidr(first);
   return cidr === undefined ? undefined : { family: cidr.family, words: cidr.words };
+}
+
+function defaultVersion(from: Addresses, to: Addresses): 4 | 6 {
+  const both = (version: 4 | 6): boolean => from[version] !== undefined && to[version] !== undefined;
+  return both(6) && !both(4) ? 6 : 4;
 }
 
 function readProtocol(protocol: string | number, ipVersion: 4 | 6): number {
@@ -130,6 +148,10 @@ function checkPort(port: number | undefined, what: string): number | undefined {
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     throw invalid(`${port} is not a ${what}: expected 0 to 65535`);
   return port;
+}
+
+function unknown(message: string, name: string): CalcError {
+  return new CalcError(message, { code: "CALC_ENDPOINT_UNKNOWN", data: { name } });
 }
 
 function invalid(message: string): CalcError {
