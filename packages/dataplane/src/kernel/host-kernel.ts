@@ -3,6 +3,12 @@ import { openNftConnection } from "@bulrush/nftables";
 import type { Kernel } from "./kernel.ts";
 import { procSysctls } from "./proc-sysctls.ts";
 
+/**
+ * Where the kernel's settings are, when not below /proc/sys: in a container that is not privileged that one is read-only,
+ * and the host's own is mounted elsewhere. Only the `net` below it is used.
+ */
+const SYSCTL_DIRECTORY = "BULRUSH_PROC_SYS_DIR";
+
 /** The kernel of the calling thread's network namespace. Throws a coded error of the netlink or nftables package. */
 export function openHostKernel(): Kernel {
   const opened: { close: () => void }[] = [];
@@ -18,7 +24,7 @@ export function openHostKernel(): Kernel {
       nft: keep(openNftConnection()),
       routes: keep(openRouteConnection()),
       conntrack: keep(openConntrack()),
-      sysctls: procSysctls(),
+      sysctls: procSysctls(process.env[SYSCTL_DIRECTORY] || undefined),
       openMonitor: (callbacks) => openRouteMonitor({ groups: ["links", "addresses", "routes"], ...callbacks }),
       close,
     };
