@@ -46,3 +46,5 @@ export {
   type Verdict,
 } from "./statement.ts";
 export { Transaction } from "./transaction.ts";
+export type { NftChange, NftWatch, NftWatchOptions } from "./watch/nft-watch.ts";
+export { openNftWatch } from "./watch/open-nft-watch.ts";

@@ -29,8 +29,13 @@ export const NFT_MSG = {
   GETGEN: 0x0a10,
 } as const;
 
-/** NFTA_GEN_ID */
+/** enum nft_gen_attributes: NFTA_GEN_ID, and, in notices, whose generation it is. */
 export const NFTA_GEN_ID = 1;
+export const NFTA_GEN_PROC_PID = 2;
+export const NFTA_GEN_PROC_NAME = 3;
 
 /** NFPROTO_ numbers of linux/netfilter.h. */
 export const FAMILY_NUMBER: Readonly<Record<TableFamily, number>> = { inet: 1, ip: 2, arp: 3, ip6: 10 };
+export const FAMILY_NAME: ReadonlyMap<number, TableFamily> = new Map(
+  Object.entries(FAMILY_NUMBER).map(([name, number]) => [number, name as TableFamily]),
+);
