@@ -38,6 +38,7 @@ export interface TyphaConfig extends LogSettings, MetricsSettings {
   readonly Workers: number;
 
   readonly AdminHost: string;
+  readonly ConsoleDir: string;
   readonly AdminPort: number;
   readonly StaleAfterSecs: number;
 

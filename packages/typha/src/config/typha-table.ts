@@ -157,6 +157,11 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
     doc: "Address of the admin API. Anything but loopback needs the server's TLS settings, and a client certificate of the same CA.",
   },
   AdminPort: { type: port(), default: 9097, doc: "Port of the admin API; 0: not served." },
+  ConsoleDir: {
+    type: text(),
+    default: "",
+    doc: "Directory of the built console, which the admin API then serves at `/`; unset: none.",
+  },
   StaleAfterSecs: {
     type: seconds(),
     default: 120,
@@ -203,8 +208,7 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
   DebugMemoryProfilePath: {
     type: file({ mustExist: false }),
     default: "",
-    doc: "Where SIGUSR1 writes a heap profile.",
-    noEffect: "the runtime's own inspector (SIGUSR1) gives one",
+    doc: "Where SIGUSR1 writes a heap snapshot, which a browser's developer tools read (`.heapsnapshot`); `<timestamp>` in it becomes the local time. Nobody is served while it is written: some seconds for a big cache.",
   },
   DebugHost: {
     type: host(),

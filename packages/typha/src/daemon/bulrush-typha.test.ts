@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -69,7 +69,11 @@ interface Daemon {
   logged(message: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
-async function startDaemon(t: TestContext, file: string): Promise<Daemon> {
+async function startDaemon(
+  t: TestContext,
+  file: string,
+  env: (directory: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<Daemon> {
   const directory = mkdtempSync(join(tmpdir(), "typha-daemon-"));
   const [syncPort = 0, healthPort = 0, metricsPort = 0] = await freePorts(3);
   writeFileSync(join(directory, "typha.cfg"), file);
@@ -88,6 +92,7 @@ async function startDaemon(t: TestContext, file: string): Promise<Daemon> {
         TYPHA_SERVERPORT: String(syncPort),
         TYPHA_ADMINPORT: "0",
         TYPHA_LOGFILEPATH: "none",
+        ...env(directory),
       },
     },
   );
@@ -155,5 +160,23 @@ test("bulrush-typha lives with bad settings, says them in its readiness, and goe
   await daemon.logged("Listening for sync clients");
   const ended = once(daemon.child, "exit");
   daemon.child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+});
+
+test("bulrush-typha writes a heap snapshot at SIGUSR1, for its user's eyes only, and goes on", async (t) => {
+  const daemon = await startDaemon(t, "", (directory) => ({
+    TYPHA_DEBUGMEMORYPROFILEPATH: join(directory, "heap-<timestamp>.heapsnapshot"),
+  }));
+  await daemon.logged("Listening for sync clients");
+  daemon.child.kill("SIGUSR1");
+  const { file } = await daemon.logged("Wrote a heap profile");
+  assert.match(String(file), /heap-\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d\.heapsnapshot$/);
+  assert.equal(statSync(String(file)).mode & 0o777, 0o600);
+  assert.ok("snapshot" in (JSON.parse(readFileSync(String(file), "utf8")) as object));
+  const client = dial(daemon.syncPort, undefined, testHello("node-1"));
+  await client.when((message) => message.type === "status");
+  const ended = once(daemon.child, "exit");
+  daemon.child.kill("SIGTERM");
+  await client.next("goodbye");
   assert.deepEqual(await ended, [0, null]);
 });

@@ -14,6 +14,7 @@ import {
 import type { TyphaConfig } from "../config/typha-config.ts";
 import { createTypha } from "../create-typha.ts";
 import { VERSION } from "../version.ts";
+import { writeHeapProfileOnSignal } from "./heap-profile.ts";
 import { openEarlyLog, PROGRAM } from "./open-log.ts";
 import { datastoreConfig, readSettings, servicesConfig } from "./read-settings.ts";
 
@@ -84,6 +85,9 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   );
   logger.info("Starting", { version: VERSION, datastore: datastore.type, settings });
 
+  const { signals = process } = options;
+  const forgetSignal = writeHeapProfileOnSignal({ path: config.DebugMemoryProfilePath, clock, logger, signals });
+  shutdown.onStop("heap profile", forgetSignal);
   const started = startMetrics(config, { clock, logger });
   shutdown.onStop("metrics server", () => started.close());
   const { metrics } = started;
