@@ -37,7 +37,8 @@ export function policy(number: number, sets: number, shift = 0): ToDataplane {
     pre_dnat: false,
     namespace: "",
     tier: "default",
-    original_selector: "all()",
+    // Policies that share a selector would share a chain: that is not what is measured.
+    original_selector: `policy == '${number}'`,
     perf_hints: [],
   };
   return { msg: "ActivePolicyUpdate", id: policyId(number), policy: body };

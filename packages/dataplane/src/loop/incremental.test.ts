@@ -60,8 +60,11 @@ const step: fc.Arbitrary<ToDataplane> = fc.oneof(
     ),
   ),
   fc
-    .tuple(fc.constantFrom(...POLICIES), rules, rules)
-    .map(([word, inbound, outbound]) => policy(policyId(word), inbound, outbound)),
+    // Policies that share a selector are grouped.
+    .tuple(fc.constantFrom(...POLICIES), rules, rules, fc.constantFrom("all()", "has(x)"))
+    .map(([word, inbound, outbound, selector]) =>
+      policy(policyId(word), inbound, outbound, { original_selector: selector }),
+    ),
   rules.map((inbound) => profile("prof", inbound)),
   fc
     .tuple(fc.constantFrom(...PODS), tiers, fc.constantFrom("cali1", "cali2", "cali3"))

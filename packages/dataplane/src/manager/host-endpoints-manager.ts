@@ -3,13 +3,14 @@ import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
 import { hostDispatch, type PacketSide } from "../render/dispatch.ts";
 import { type EndpointChainInput, renderEndpointChain } from "../render/endpoint-chain.ts";
-import type { Layer } from "../render/layer.ts";
+import { type Layer, layered } from "../render/layer.ts";
 import { type Direction, endpointChain } from "../render/names.ts";
 import { CHAIN } from "../render/topology.ts";
 import { type HostEndpointMatch, matchHostEndpoints } from "./host-endpoint-match.ts";
 import type { Interfaces } from "./interfaces.ts";
 import { Listeners } from "./listeners.ts";
 import type { Manager } from "./manager.ts";
+import type { PolicyGroups } from "./policy-groups.ts";
 
 /** One dispatch chain of host endpoints and what the chains behind it are made of. */
 interface Variant {
@@ -90,15 +91,20 @@ export class HostEndpointsManager implements Manager {
   readonly #config: DataplaneConfig;
   readonly #tables: DesiredTables;
   readonly #interfaces: Interfaces;
+  readonly #groups: PolicyGroups;
   readonly #endpoints = new Map<string, DataplaneHostEndpoint>();
   #offered = new Set<string>();
   #match: HostEndpointMatch = { byInterface: new Map(), wildcard: undefined };
   #dirty = true;
 
-  constructor(config: DataplaneConfig, tables: DesiredTables, interfaces: Interfaces) {
+  constructor(config: DataplaneConfig, tables: DesiredTables, interfaces: Interfaces, groups: PolicyGroups) {
     this.#config = config;
     this.#tables = tables;
     this.#interfaces = interfaces;
+    this.#groups = groups;
+    groups.onSelectorChange.add(() => {
+      if (this.#endpoints.size > 0) this.#dirty = true;
+    });
     interfaces.onChange.add(() => {
       if (this.#endpoints.size > 0) this.#dirty = true;
     });
@@ -128,7 +134,10 @@ export class HostEndpointsManager implements Manager {
     this.#offered = new Set();
     for (const variant of VARIANTS) this.#offerVariant(variant);
     for (const name of before)
-      if (!this.#offered.has(name)) for (const table of this.#tables.values()) table.withdrawChain(name);
+      if (!this.#offered.has(name)) {
+        this.#groups.use(name, "filter", "ingress", []);
+        for (const table of this.#tables.values()) table.withdrawChain(name);
+      }
     this.onMatchChange.notify(this.#match);
   }
 
@@ -152,6 +161,8 @@ export class HostEndpointsManager implements Manager {
     const name = endpointChain(names, direction, interfaceName);
     const endpoint = this.#endpoints.get(id);
     if (endpoint === undefined) return name;
+    const tiers = this.#groups.group(variant.tiers(endpoint), direction);
+    this.#groups.use(layered(layer, name), layer, direction, tiers);
     const chain = renderEndpointChain(
       {
         name,
@@ -159,7 +170,7 @@ export class HostEndpointsManager implements Manager {
         direction,
         kind,
         adminUp: true,
-        tiers: variant.tiers(endpoint),
+        tiers,
         profiles: endpoint.profile_ids,
         ...(kind === "forward"
           ? {}

@@ -8,6 +8,7 @@ import { HostEndpointsManager } from "./host-endpoints-manager.ts";
 import type { Interfaces } from "./interfaces.ts";
 import { IpSetsManager } from "./ip-sets-manager.ts";
 import type { Manager } from "./manager.ts";
+import { PolicyGroups } from "./policy-groups.ts";
 import { PolicyManager } from "./policy-manager.ts";
 import { WorkloadChainsManager } from "./workload-chains-manager.ts";
 import type { WorkloadEndpoints } from "./workload-endpoints.ts";
@@ -40,8 +41,9 @@ export class RulesetManagers implements Manager {
   constructor({ config, endpoints, interfaces, onBadMember }: RulesetInputs) {
     this.tables = createDesiredTables(config.ipv6Support);
     this.ipSets = new IpSetsManager(this.tables, onBadMember);
-    this.hostEndpoints = new HostEndpointsManager(config, this.tables, interfaces);
-    const workloads = new WorkloadChainsManager(config, this.tables, endpoints);
+    const groups = new PolicyGroups(config, this.tables);
+    this.hostEndpoints = new HostEndpointsManager(config, this.tables, interfaces, groups);
+    const workloads = new WorkloadChainsManager(config, this.tables, endpoints, groups);
     const floatingIps = new FloatingIpsManager(config, this.tables, endpoints);
     const dscp = new DscpManager(this.tables, this.ipSets, endpoints);
     const { hostEndpoints, ipSets, tables } = this;
@@ -54,6 +56,7 @@ export class RulesetManagers implements Manager {
       dscp,
       fixed,
       new PolicyManager(config, this.tables, this.ipSets),
+      groups,
     ];
   }
 

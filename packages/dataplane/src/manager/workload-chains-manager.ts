@@ -15,6 +15,7 @@ import type { Family } from "../render/statements.ts";
 import { CHAIN } from "../render/topology.ts";
 import { Listeners } from "./listeners.ts";
 import type { Manager } from "./manager.ts";
+import type { PolicyGroups } from "./policy-groups.ts";
 import type { LocalWorkload, WorkloadEndpoints } from "./workload-endpoints.ts";
 
 const LAYER = "filter";
@@ -27,6 +28,7 @@ export class WorkloadChainsManager implements Manager {
   readonly #config: DataplaneConfig;
   readonly #tables: DesiredTables;
   readonly #endpoints: WorkloadEndpoints;
+  readonly #groups: PolicyGroups;
   readonly #dirty = new Set<string>();
   /** Invariant: exactly the interfaces whose chains are offered. */
   readonly #offered = new Set<string>();
@@ -34,10 +36,14 @@ export class WorkloadChainsManager implements Manager {
   readonly #down = new Set<string>();
   #dispatchStale = true;
 
-  constructor(config: DataplaneConfig, tables: DesiredTables, endpoints: WorkloadEndpoints) {
+  constructor(config: DataplaneConfig, tables: DesiredTables, endpoints: WorkloadEndpoints, groups: PolicyGroups) {
     this.#config = config;
     this.#tables = tables;
     this.#endpoints = endpoints;
+    this.#groups = groups;
+    groups.onSelectorChange.add(() => {
+      for (const name of this.#offered) this.#dirty.add(name);
+    });
     endpoints.onInterfaceChange.add((name) => this.#dirty.add(name));
   }
 
@@ -82,6 +88,8 @@ export class WorkloadChainsManager implements Manager {
   #offer(name: string, { endpoint }: LocalWorkload): void {
     for (const direction of DIRECTIONS) {
       const chainName = endpointChain("workload", direction, name);
+      const tiers = this.#groups.group(endpoint.tiers, direction);
+      this.#groups.use(chainName, LAYER, direction, tiers);
       // Nothing in the chain depends on the family: both tables share the one object.
       let rendered: ChainState | undefined;
       const render = (): ChainState => {
@@ -92,7 +100,7 @@ export class WorkloadChainsManager implements Manager {
             direction,
             kind: "workload",
             adminUp: endpoint.state === "active",
-            tiers: endpoint.tiers,
+            tiers,
             profiles: endpoint.profile_ids,
             limits: qosLimits(endpoint.qos_controls, direction),
           },
@@ -105,9 +113,11 @@ export class WorkloadChainsManager implements Manager {
   }
 
   #withdraw(name: string): void {
-    for (const direction of DIRECTIONS)
-      for (const table of this.#tables.values())
-        table.withdrawChain(layered(LAYER, endpointChain("workload", direction, name)));
+    for (const direction of DIRECTIONS) {
+      const chainName = endpointChain("workload", direction, name);
+      this.#groups.use(chainName, LAYER, direction, []);
+      for (const table of this.#tables.values()) table.withdrawChain(layered(LAYER, chainName));
+    }
   }
 
   #offerDispatch(): void {

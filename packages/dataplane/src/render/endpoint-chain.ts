@@ -1,9 +1,9 @@
 import type { ChainState, RuleState } from "@bulrush/nftables";
-import type { PolicyID, TierInfo } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { chain, commented, type Layer, layered, rule } from "./layer.ts";
-import { type Direction, policyChain, profileChain } from "./names.ts";
-import { isStaged } from "./policy-chains.ts";
+import type { GroupedTier } from "../manager/policy-groups.ts";
+import { type Direction, profileChain } from "./names.ts";
+import { groupChain } from "./policy-groups.ts";
 import { connectionLimitRules, packetRateRules, type QosLimits } from "./qos-rules.ts";
 import { commentText } from "./rule/comment.ts";
 import {
@@ -37,18 +37,13 @@ export interface EndpointChainInput {
   readonly kind: "workload" | "host" | "forward" | "untracked" | "pre-dnat";
   /** An endpoint that is down by its owner's wish lets nothing through. */
   readonly adminUp: boolean;
-  readonly tiers: readonly TierInfo[];
+  /** Those with policies that count in this direction. */
+  readonly tiers: readonly GroupedTier[];
   readonly profiles: readonly string[];
   /** Of workloads. */
   readonly limits?: QosLimits;
   /** Jumped to ahead of policy, for host endpoints. */
   readonly failsafeChain?: string;
-}
-
-/** The policies of a tier that count, in the chain's direction. */
-function enforcedPolicies(tier: TierInfo, direction: Direction): PolicyID[] {
-  const policies = direction === "ingress" ? tier.ingress_policies : tier.egress_policies;
-  return policies.filter((id) => !isStaged(id));
 }
 
 /** Rules that are the same in every endpoint chain of a layer: made once, so that comparing them costs nothing. */
@@ -133,19 +128,17 @@ function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config
   const { pass } = config.marks;
   const { returnAccepted, untrackAccepted } = common(layer, config);
   const rules: RuleState[] = [];
-  for (const tier of tiers) {
-    const policies = enforcedPolicies(tier, direction);
-    if (policies.length === 0) continue;
-    rules.push(commented(commentText(`Start of tier ${tier.name}`), clearMark(pass)));
-    for (const id of policies) {
-      rules.push(rule(unmarked(pass), jump(layered(layer, policyChain(direction, id)))));
+  for (const { endsIn, groups, name } of tiers) {
+    rules.push(commented(commentText(`Start of tier ${name}`), clearMark(pass)));
+    for (const group of groups) {
+      rules.push(rule(unmarked(pass), jump(layered(layer, groupChain(direction, group)))));
       if (kind === "untracked") rules.push(untrackAccepted);
       rules.push(returnAccepted);
     }
     // Untracked and pre-DNAT policy only adds to what normal policy says: nothing ends there.
     const ends = kind === "workload" || kind === "host" || kind === "forward";
-    if (ends && tier.default_action !== "Pass")
-      rules.push(commented(commentText(`End of tier ${tier.name}`), unmarked(pass), ...deny(layer, config)));
+    if (ends && endsIn !== "Pass")
+      rules.push(commented(commentText(`End of tier ${name}`), unmarked(pass), ...deny(layer, config)));
   }
   return rules;
 }
@@ -161,9 +154,7 @@ function endRules(input: EndpointChainInput, config: DataplaneConfig): RuleState
     case "forward":
       // Without apply-on-forward policy, forwarded packets are none of the host endpoint's business. With it, what
       // every tier has passed is left to the workload chains that follow.
-      return input.tiers.some((tier) => enforcedPolicies(tier, direction).length > 0)
-        ? []
-        : [rule(setMark(accept), verdict(RETURN))];
+      return input.tiers.length > 0 ? [] : [rule(setMark(accept), verdict(RETURN))];
     default:
       return [
         ...input.profiles.flatMap((profile) => [

@@ -53,7 +53,8 @@ export function policy(
       pre_dnat: false,
       namespace: id.namespace,
       tier: "default",
-      original_selector: "all()",
+      // Each its own: policies that share a selector are grouped.
+      original_selector: `policy == '${id.namespace}/${id.name}'`,
       perf_hints: [],
       ...fields,
     },
