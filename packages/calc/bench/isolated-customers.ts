@@ -1,5 +1,4 @@
 import type { Policy, Update, WorkloadEndpoint } from "@bulrush/model";
-import { type LoadResult, measureLoad } from "./measure.ts";
 import { fresh, newUpdate, nthAddress, profileUpdates } from "./workload.ts";
 
 const LOCAL_PODS = 100;
@@ -84,8 +83,4 @@ export function isolatedCustomersUpdates(customers: number): Update[] {
   for (let i = 0; i < customers; i++) if (!isLocal(i)) out.push(customerPod(i, i, "remotehost", nthAddress(i + 1)));
   for (let i = 0; i < customers; i++) if (isLocal(i)) out.push(customerPod(i, i, "localhost", nthAddress(i + 1)));
   return out;
-}
-
-export function measureIsolatedCustomers(customers: number): LoadResult {
-  return measureLoad(() => isolatedCustomersUpdates(customers));
 }

@@ -2,21 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Update } from "@bulrush/model";
 import { CalcGraph } from "../src/graph/calc-graph.ts";
-import type { CalcGraphConfig } from "../src/graph/config.ts";
-import type { CalcMessage } from "../src/graph/message.ts";
-
-/** What a load gave, counted from the messages: to be compared with the reference before its time is believed. */
-export interface Outputs {
-  ipSets: number;
-  members: number;
-  policies: number;
-  rules: number;
-  endpoints: number;
-  ingressEntries: number;
-  egressEntries: number;
-  profiles: number;
-  namespaces: number;
-}
+import { countMessage, noOutputs, type Outputs } from "./outputs.ts";
 
 export interface LoadResult {
   readonly outputs: Outputs;
@@ -24,8 +10,14 @@ export interface LoadResult {
   readonly cpuMs: number;
   /** Live heap of the process after a collection, with the graph alive and the inputs gone. */
   readonly heapMB: number;
+  /** Resident set at the end of the load. */
+  readonly residentMB: number;
   readonly graph: CalcGraph;
 }
+
+const MB = 2 ** 20;
+/** Updates handed over at once in a stream. */
+const BATCH = 1000;
 
 let collect: (() => void) | undefined;
 
@@ -44,57 +36,30 @@ export function cpuMs(since?: NodeJS.CpuUsage): number {
   return (usage.user + usage.system) / 1000;
 }
 
-function countMessage(outputs: Outputs, message: CalcMessage): void {
-  switch (message.msg) {
-    case "IPSetUpdate":
-      outputs.ipSets++;
-      outputs.members += message.members.length;
-      return;
-    case "ActivePolicyUpdate":
-      outputs.policies++;
-      outputs.rules += message.policy.inbound_rules.length + message.policy.outbound_rules.length;
-      return;
-    case "ActiveProfileUpdate":
-      outputs.profiles++;
-      return;
-    case "NamespaceUpdate":
-      outputs.namespaces++;
-      return;
-    case "WorkloadEndpointUpdate":
-      outputs.endpoints++;
-      for (const tier of message.endpoint.tiers) {
-        outputs.ingressEntries += tier.ingress_policies.length;
-        outputs.egressEntries += tier.egress_policies.length;
-      }
-      return;
-    default:
-  }
+/** A graph whose messages are counted in `outputs`. */
+export function countingGraph(outputs: Outputs, hostname = "localhost"): CalcGraph {
+  return new CalcGraph({ hostname, sink: (message) => countMessage(outputs, message) });
+}
+
+function liveHeapMB(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / MB;
 }
 
 /**
  * Loads a graph with the updates that `makeUpdates` gives, in-sync and one flush. The updates are made before the time
  * starts and dropped after it.
  */
-export function measureLoad(makeUpdates: () => Update[], config: Partial<CalcGraphConfig> = {}): LoadResult {
-  const outputs: Outputs = {
-    ipSets: 0,
-    members: 0,
-    policies: 0,
-    rules: 0,
-    endpoints: 0,
-    ingressEntries: 0,
-    egressEntries: 0,
-    profiles: 0,
-    namespaces: 0,
-  };
-  const graph = new CalcGraph({ hostname: "localhost", sink: (message) => countMessage(outputs, message), config });
+export function measureLoad(makeUpdates: () => Update[]): LoadResult {
+  const outputs = noOutputs();
+  const graph = countingGraph(outputs);
   const updates = makeUpdates();
   const time = load(graph, updates);
+  const residentMB = process.memoryUsage.rss() / MB;
   // What still refers to the list must not hold the inputs.
   updates.length = 0;
-  collectGarbage();
-  const memory = process.memoryUsage();
-  return { outputs, cpuMs: time, heapMB: (memory.heapUsed + memory.external) / 2 ** 20, graph };
+  return { outputs, cpuMs: time, heapMB: liveHeapMB(), residentMB, graph };
 }
 
 function load(graph: CalcGraph, updates: Update[]): number {
@@ -104,4 +69,34 @@ function load(graph: CalcGraph, updates: Update[]): number {
   graph.onStatusUpdated("in-sync");
   graph.flush();
   return cpuMs(start);
+}
+
+/**
+ * Loads a graph in batches that are made just before they are handed over and dropped after it, as a client of a
+ * stream does. Only the graph's part of the time counts.
+ */
+export function measureStream(updates: Iterable<Update>, hostname = "localhost"): LoadResult {
+  const outputs = noOutputs();
+  const graph = countingGraph(outputs, hostname);
+  let time = 0;
+  const hand = (batch: readonly Update[]): void => {
+    const start = process.cpuUsage();
+    graph.onUpdates(batch);
+    time += cpuMs(start);
+  };
+  let batch: Update[] = [];
+  for (const update of updates) {
+    batch.push(update);
+    if (batch.length < BATCH) continue;
+    hand(batch);
+    batch = [];
+  }
+  hand(batch);
+  batch = [];
+  const start = process.cpuUsage();
+  graph.onStatusUpdated("in-sync");
+  graph.flush();
+  time += cpuMs(start);
+  const residentMB = process.memoryUsage.rss() / MB;
+  return { outputs, cpuMs: time, heapMB: liveHeapMB(), residentMB, graph };
 }

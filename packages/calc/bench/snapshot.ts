@@ -1,5 +1,4 @@
 import type { Policy, Update, WorkloadEndpoint } from "@bulrush/model";
-import { type LoadResult, measureLoad } from "./measure.ts";
 import { fresh, newUpdate, nthAddress, profileUpdates } from "./workload.ts";
 
 export interface SnapshotSize {
@@ -82,8 +81,4 @@ export function snapshotUpdates(size: SnapshotSize): Update[] {
   }
   for (let i = 0; i < LOCAL_ENDPOINTS; i++) out.push(snapshotEndpoint(i, ++seed, "localhost", nextAddress()));
   return out;
-}
-
-export function measureSnapshot(size: SnapshotSize): LoadResult {
-  return measureLoad(() => snapshotUpdates(size));
 }

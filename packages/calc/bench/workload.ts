@@ -21,6 +21,11 @@ export function nthAddress(n: number): string {
   return fresh(low === 0 ? `${head}::ffff:0:0` : `${head}:${low.toString(16)}::ffff:0:0`);
 }
 
+/** The n-th address from 10.0.0.1 upward. */
+export function ipv4Address(n: number): string {
+  return fresh(`10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`);
+}
+
 /** Profile rules and the profile with its labels, as the syncer sends them for a namespace. */
 export function profileUpdates(name: string, labels: Readonly<Record<string, string>>): Update[] {
   const resource = {
