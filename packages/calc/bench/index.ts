@@ -47,6 +47,7 @@ function snapshotCases(reference: CalcReference): CalcCase[] {
     name: figures.name,
     size: { ...figures.size },
     quick: false,
+    runs: LOADS,
     run: () =>
       loadFigures(
         figures.name,
