@@ -1,9 +1,11 @@
 import type { AddressInfo } from "node:net";
-import { type Clock, messageOf, sleep } from "@bulrush/base";
+import { type Clock, messageOf, must, sleep } from "@bulrush/base";
 import { type DatastoreDriver, type DatastoreWriter, formatProblem, type Problem } from "@bulrush/datastore";
 import { type SyncerType, SYNCER_TYPES } from "@bulrush/proto";
 import type { HealthAggregator, Logger, Metrics } from "@bulrush/service";
 import type { AdminApi } from "./admin/admin-api.ts";
+import { type ConsoleFile, readConsole } from "./admin/console-files.ts";
+import type { SnapshotView } from "./admin/snapshot-body.ts";
 import { type CompareAnswer, type CompareQuestion, compareWith } from "./admin/compare.ts";
 import { cachesView, clientsView } from "./admin/make-views.ts";
 import type { StatusView } from "./admin/views.ts";
@@ -299,6 +301,8 @@ class WiredTypha implements Typha {
           caches: () => cachesView(this.#server, this.#pipelines),
           compare: (question) => this.#compare(question),
           status: () => this.#statusView(),
+          snapshot: (syncer) => this.#snapshot(syncer),
+          console: this.#console(),
         });
         if (this.#stopping.signal.aborted) {
           await admin.close();
@@ -323,6 +327,25 @@ class WiredTypha implements Typha {
   #compare(question: CompareQuestion): CompareAnswer | undefined {
     const pipeline = this.#pipelines.find(({ type }) => type === question.syncer);
     return pipeline === undefined ? undefined : compareWith(pipeline.cache, question);
+  }
+
+  #snapshot(syncer: string): SnapshotView | undefined {
+    const cache = this.#pipelines.find(({ type }) => type === syncer)?.cache;
+    if (cache === undefined) return undefined;
+    const { sequence, status } = cache.head;
+    return { epoch: cache.epoch, sequence, status, kvs: must(cache.kvsAt(sequence), "the head") };
+  }
+
+  /** A console that cannot be read is said, and missing; the API is served without it. */
+  #console(): readonly ConsoleFile[] | undefined {
+    const { ConsoleDir } = this.#config;
+    if (ConsoleDir === "") return undefined;
+    try {
+      return readConsole(ConsoleDir);
+    } catch (error) {
+      this.#deps.logger.error("Cannot read the console: the admin API is served without it", { ConsoleDir, error });
+      return undefined;
+    }
   }
 
   #certificateNotice(): string | undefined {

@@ -5,7 +5,11 @@ import fastify, { type FastifyInstance } from "fastify";
 import { messageOf } from "@bulrush/base";
 import { TyphaError } from "../errors.ts";
 import type { SyncTlsSettings, TlsFiles } from "../server/tls-material.ts";
+import { forecastLimit } from "../limit/limit-forecast.ts";
+import { CONSOLE_HEADERS, type ConsoleFile } from "./console-files.ts";
 import { type CompareAnswer, type CompareQuestion, MAX_COMPARED, parseCompareQuestion } from "./compare.ts";
+import { parseForecastQuestion } from "./forecast-question.ts";
+import { snapshotBody, type SnapshotView } from "./snapshot-body.ts";
 import type { CachesView, ClientsView, StatusView } from "./views.ts";
 
 export interface AdminApiOptions {
@@ -19,6 +23,10 @@ export interface AdminApiOptions {
   readonly status: () => StatusView;
   /** undefined: there is no such stream. */
   readonly compare: (question: CompareQuestion) => CompareAnswer | undefined;
+  /** undefined: there is no such stream. */
+  readonly snapshot: (syncer: string) => SnapshotView | undefined;
+  /** The page at `/`; undefined: there is none. */
+  readonly console: readonly ConsoleFile[] | undefined;
 }
 
 export interface AdminApi {
@@ -61,6 +69,14 @@ export async function serveAdminApi(options: AdminApiOptions): Promise<AdminApi>
   app.get("/api/v1/clients", () => options.clients());
   app.get("/api/v1/caches", () => options.caches());
   app.get("/api/v1/status", () => options.status());
+  app.get("/api/v1/forecast", ({ query }, reply) => {
+    const inputs = parseForecastQuestion(query);
+    if (typeof inputs === "string") return reply.code(400).send({ error: inputs });
+    const { mean = null, ratio = null, ...rest } = forecastLimit(inputs);
+    return { ...rest, mean, ratio };
+  });
+  serveSnapshots(app, options.snapshot);
+  serveConsole(app, options.console);
   app.post("/api/v1/compare", { bodyLimit: MAX_QUESTION_BYTES }, async ({ body }, reply) => {
     const question = parseCompareQuestion(body);
     if (question === undefined)
@@ -83,6 +99,38 @@ export async function serveAdminApi(options: AdminApiOptions): Promise<AdminApi>
     },
     close: () => app.close(),
   };
+}
+
+/** Each one that is on its way holds what its stream had when it began. */
+const MAX_SNAPSHOTS = 2;
+
+function serveSnapshots(app: FastifyInstance, snapshot: AdminApiOptions["snapshot"]): void {
+  let running = 0;
+  app.get<{ Params: { syncer: string } }>("/api/v1/snapshot/:syncer", ({ params }, reply) => {
+    if (running >= MAX_SNAPSHOTS)
+      return reply.code(503).header("retry-after", "5").send({ error: "Others are reading snapshots: try again" });
+    const view = snapshot(params.syncer);
+    if (view === undefined) return reply.code(404).send({ error: `There is no stream ${params.syncer}` });
+    running++;
+    reply.raw.once("close", () => running--);
+    return reply
+      .type("application/octet-stream")
+      .header("x-bulrush-epoch", view.epoch)
+      .header("x-bulrush-sequence", view.sequence)
+      .header("x-bulrush-keys", view.kvs.length)
+      .send(snapshotBody(view));
+  });
+}
+
+function serveConsole(app: FastifyInstance, files: readonly ConsoleFile[] | undefined): void {
+  if (files === undefined) {
+    app.get("/", (_, reply) =>
+      reply.code(404).type("text/plain").send("There is no console here: TYPHA_CONSOLEDIR names no built one.\n"),
+    );
+    return;
+  }
+  for (const { path, type, body } of files)
+    app.get(path, (_, reply) => reply.headers(CONSOLE_HEADERS).type(type).send(body));
 }
 
 /** 10,000 KVs with the longest paths. */
