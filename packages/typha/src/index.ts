@@ -8,7 +8,7 @@ export {
   SnapshotCache,
   type SnapshotCacheOptions,
 } from "./cache/snapshot-cache.ts";
-export type { CompareAnswer, CompareQuestion } from "./admin/compare.ts";
+export type { CompareAnswer, ComparedKV, CompareQuestion } from "./admin/compare.ts";
 export type { CachesView, CacheView, ClientsView, ClientView, KindView, StatusView } from "./admin/views.ts";
 export { DEFAULT_CONFIG_FILE, loadTyphaConfig, RANDOM_PORT } from "./config/load-typha-config.ts";
 export type { TyphaConfig } from "./config/typha-config.ts";

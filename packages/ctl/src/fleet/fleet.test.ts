@@ -80,6 +80,19 @@ test("wait says what and who is missing when the time is over", async (t) => {
   assert.match(deaf.err, /Not in force after 0 s: it is not in force on node-deaf\n$/);
 });
 
+test("wait counts resources that agents get as they are stored, by what the manifest says of them", async (t) => {
+  const node = (labels: Readonly<Record<string, string>>, more: object = {}): string =>
+    JSON.stringify({ apiVersion: "projectcalico.org/v3", kind: "Node", metadata: { name: "node-a", labels, ...more } });
+  const typha = await runTypha(t, { "node.json": node({ rack: "1", zone: "b" }, { uid: "u-1" }) });
+  typha.join("node-a");
+  const argv = ["wait", "-f", "-", "--admin", typha.admin, "--timeout"];
+  const other = await runCli([...argv, "0"], node({ rack: "2" }));
+  assert.equal(other.code, 1);
+  assert.match(other.err, /does not have .*\/calico\/resources\/v3\/projectcalico\.org\/nodes\/node-a/);
+  const { code, err } = await runCli([...argv, "600"], node({ rack: "1" }, { uid: "u-2" }));
+  assert.equal(code, 0, err);
+});
+
 const bad: readonly [argv: readonly string[], code: number, message: RegExp][] = [
   [["clients", "--admin", "localhost:9097"], 2, /--admin localhost:9097 is not an http\(s\) URL/],
   [["clients", "--admin", "https://x"], 2, /https:\/\/x needs --ca-file/],

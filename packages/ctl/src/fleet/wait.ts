@@ -1,7 +1,7 @@
 import { sleep, systemClock } from "@bulrush/base";
-import type { Update } from "@bulrush/model";
+import { plainValue, type Update } from "@bulrush/model";
 import { hashValue } from "@bulrush/proto";
-import type { ClientsView, CompareAnswer, CompareQuestion } from "@bulrush/typha";
+import type { ClientsView, CompareAnswer, ComparedKV, CompareQuestion } from "@bulrush/typha";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
@@ -9,14 +9,26 @@ import { usageError } from "../errors.ts";
 import { FILE_OPTION, readManifestsAloud } from "../input/manifests.ts";
 import { ADMIN_OPTIONS, type AdminClient, adminClients } from "./admin-client.ts";
 
-/** KVs in one question, as the admin API takes them. */
+/** KVs in one question, and characters of them: the admin API takes somewhat more. */
 const MAX_COMPARED = 10_000;
+const MAX_QUESTION_CHARACTERS = 4_000_000;
 const POLL_MS = 250;
 const DEFAULT_TIMEOUT_SECS = 300;
 /** Names in a list that is too long. */
 const MAX_NAMES = 20;
-/** Under these paths a value has what the store adds (uid, times): it cannot be told from the manifest's. */
+/** Under these paths a value has what the store adds, besides what the manifest says. */
 const STORED_RESOURCES = "/calico/resources/";
+/** What of a manifest's metadata a store does not take, or keeps to itself. */
+const STORE_METADATA: ReadonlySet<string> = new Set([
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "managedFields",
+  "selfLink",
+]);
 
 /** bulrushctl wait -f PATH */
 export const wait: Command = {
@@ -25,7 +37,7 @@ export const wait: Command = {
   usage: ["wait -f PATH [--admin URL]... [--nodes N1,N2] [--timeout SECS]"],
   description: [
     "Returns as soon as each Typha has what the manifests become, and every agent that is connected to one of them has reported it as in force. On time-out: exit 1, and who or what is missing.",
-    "Policies, network sets, pods and endpoints count. Resources that agents get as they are stored (nodes, Services, profiles as resources) are left out: what the store adds to them cannot be foretold.",
+    "Policies, network sets, pods and endpoints must be just as they are here. Resources that agents get as they are stored (nodes, Services, profiles as resources) must have every field that they have here, but for `status`, and may have what the store adds.",
   ],
   options: [
     FILE_OPTION,
@@ -47,14 +59,14 @@ export const wait: Command = {
 };
 
 interface Wanted {
-  readonly kvs: CompareQuestion["kvs"];
+  readonly kvs: readonly ComparedKV[];
   readonly nodes: readonly string[];
 }
 
 async function runWait(args: Arguments, io: CommandIo): Promise<number> {
   const timeoutMs = 1000 * secondsOf(args.get("timeout") ?? String(DEFAULT_TIMEOUT_SECS));
   const { updates } = await readManifestsAloud(args.need("file"), io);
-  const kvs = updates.filter(({ path }) => !path.startsWith(STORED_RESOURCES)).map(toCompared);
+  const kvs = updates.map(toCompared);
   if (kvs.length === 0) throw usageError("Nothing in these manifests is told to agents as it is written");
   const nodes = args
     .all("nodes")
@@ -78,9 +90,32 @@ async function runWait(args: Arguments, io: CommandIo): Promise<number> {
   }
 }
 
-function toCompared({ path, value }: Update): CompareQuestion["kvs"][number] {
-  const hash = value === undefined ? null : Buffer.from(hashValue(path, value), "latin1").toString("base64");
-  return { path, hash };
+function toCompared({ path, value }: Update): ComparedKV {
+  if (value === undefined) return { path, hash: null };
+  if (path.startsWith(STORED_RESOURCES)) return { path, includes: withoutStoreFields(plainValue(value)) };
+  return { path, hash: Buffer.from(hashValue(path, value), "latin1").toString("base64") };
+}
+
+/** A resource without its status and what of its metadata is the store's. */
+function withoutStoreFields(resource: unknown): unknown {
+  const { status: _, metadata, ...rest } = resource as Readonly<Record<string, unknown>>;
+  const own = Object.entries(metadata ?? {}).filter(([name]) => !STORE_METADATA.has(name));
+  return { ...rest, metadata: Object.fromEntries(own) };
+}
+
+/** Parts that the admin API takes. */
+function* questionsOf(kvs: readonly ComparedKV[]): Generator<CompareQuestion> {
+  let part: ComparedKV[] = [];
+  let characters = 0;
+  for (const kv of kvs) {
+    part.push(kv);
+    characters += "includes" in kv ? JSON.stringify(kv).length : kv.path.length;
+    if (part.length < MAX_COMPARED && characters < MAX_QUESTION_CHARACTERS) continue;
+    yield { syncer: "felix", kvs: part };
+    part = [];
+    characters = 0;
+  }
+  if (part.length > 0) yield { syncer: "felix", kvs: part };
 }
 
 /** What is not there yet, in words; undefined: all is. */
@@ -116,11 +151,10 @@ interface TyphaState {
   readonly late: readonly string[];
 }
 
-async function stateOf(admin: AdminClient, kvs: CompareQuestion["kvs"], since: Since): Promise<TyphaState> {
+async function stateOf(admin: AdminClient, kvs: readonly ComparedKV[], since: Since): Promise<TyphaState> {
   const differing: string[] = [];
   let [epoch, sequence] = ["", 0];
-  for (let at = 0; at < kvs.length; at += MAX_COMPARED) {
-    const question: CompareQuestion = { syncer: "felix", kvs: kvs.slice(at, at + MAX_COMPARED) };
+  for (const question of questionsOf(kvs)) {
     const answer = await admin.post<CompareAnswer>("/api/v1/compare", question);
     differing.push(...answer.differing);
     ({ epoch, sequence } = answer);
