@@ -13,7 +13,7 @@ const STAMP = join(ROOT, "node_modules", ".bulrush-stamp");
 const BINS = ["node", "pnpm", "tsc", "oxlint", "biome", "knip", "bulrush-typha", "bulrush-agent", "bulrushctl"];
 
 /** Programs that the tests call, with the Debian package of each. */
-const PROGRAMS = { nft: "nftables", unshare: "util-linux", openssl: "openssl" };
+const PROGRAMS = { nft: "nftables", unshare: "util-linux", openssl: "openssl", chromium: "chromium" };
 
 function say(text) {
   process.stderr.write(`setup: ${text}\n`);

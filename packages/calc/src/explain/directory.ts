@@ -122,7 +122,7 @@ export class Directory {
         (a.order === b.order ? 0 : a.order - b.order) ||
         compareStrings(a.policy, b.policy),
     );
-    return out.slice(0, MAX_UNSELECTED).map(({ order: _, ...policy }) => policy);
+    return out.slice(0, MAX_UNSELECTED).map(({ tier, policy, why }) => ({ tier, policy, why }));
   }
 
   #setItem(name: string, item: Labelled | undefined): void {

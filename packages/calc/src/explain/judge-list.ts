@@ -1,4 +1,4 @@
-import type { DataplaneRule, PolicyID, TierInfo } from "@bulrush/proto";
+import type { DataplaneRule, TierInfo } from "@bulrush/proto";
 import { isStaged, policyIdText } from "../state/id-text.ts";
 import type { ExplainStep, Outcome } from "./flow.ts";
 import { type MatchContext, matchRule } from "./match-rule.ts";
@@ -94,11 +94,6 @@ interface Walk {
   readonly direction: Direction;
   readonly options: JudgeOptions;
   readonly steps: ExplainStep[];
-}
-
-/** The policies that count in a what-if, or as it is, and those that are only listed. */
-export function enforcedPolicies(tier: TierInfo, direction: Direction): readonly PolicyID[] {
-  return tier[`${direction}_policies`].filter((id) => !isStaged(id));
 }
 
 /** The deciding step; "pass" where a rule passed; "end" where none decided; "empty" where nothing is enforced. */
