@@ -1,4 +1,5 @@
 import type { ToDataplane } from "@bulrush/proto";
+import type { DriftReport } from "./drift/drift-report.ts";
 import type { DataplaneStatus, FromDataplane } from "./status.ts";
 
 /**
@@ -16,6 +17,12 @@ export interface DataplaneHandle {
   /** Reads the kernel state back and repairs it, at the next pass. */
   resync(): void;
   stop(): Promise<void>;
+}
+
+/** A dataplane that can say how the kernel stands. */
+export interface InspectableDataplane extends DataplaneHandle {
+  /** Compares the kernel's state with what is meant, and repairs nothing. Never rejects. */
+  inspect(): Promise<DriftReport>;
 }
 
 /** Callbacks run on the thread that made the dataplane, never from inside one of its calls. */

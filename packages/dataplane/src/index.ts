@@ -1,8 +1,9 @@
 export type { DataplaneConfig, FailsafePort, LogRateLimit, MarkBits } from "./config/dataplane-config.ts";
 export { type ParsedConfig, parseDataplaneConfig, type SettingProblem } from "./config/parse-config.ts";
 export { busiest, readRuleCounters, type RuleCounter } from "./counters/rule-counters.ts";
+export type { DriftItem, DriftRepair, DriftReport } from "./drift/drift-report.ts";
 export { DATAPLANE_ERROR_CODES, DataplaneError, type DataplaneErrorCode } from "./errors.ts";
-export type { DataplaneEvents, DataplaneHandle, DataplaneWorkerOptions } from "./handle.ts";
+export type { DataplaneEvents, DataplaneHandle, DataplaneWorkerOptions, InspectableDataplane } from "./handle.ts";
 export type { Kernel, RouteAccess, Sysctls } from "./kernel/kernel.ts";
 export { createDataplane, type DataplaneOptions } from "./loop/dataplane.ts";
 export { renderRuleset } from "./render/render-ruleset.ts";

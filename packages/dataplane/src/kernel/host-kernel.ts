@@ -1,5 +1,5 @@
 import { openConntrack, openRouteConnection, openRouteMonitor } from "@bulrush/netlink";
-import { openNftConnection } from "@bulrush/nftables";
+import { openNftConnection, openNftWatch } from "@bulrush/nftables";
 import type { Kernel } from "./kernel.ts";
 import { procSysctls } from "./proc-sysctls.ts";
 
@@ -26,6 +26,7 @@ export function openHostKernel(): Kernel {
       conntrack: keep(openConntrack()),
       sysctls: procSysctls(process.env[SYSCTL_DIRECTORY] || undefined),
       openMonitor: (callbacks) => openRouteMonitor({ groups: ["links", "addresses", "routes"], ...callbacks }),
+      openNftWatch,
       close,
     };
   } catch (error) {

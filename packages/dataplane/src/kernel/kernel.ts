@@ -1,5 +1,5 @@
 import type { ConntrackConnection, RouteConnection, RouteMonitor, RouteMonitorOptions } from "@bulrush/netlink";
-import type { NftConnection } from "@bulrush/nftables";
+import type { NftConnection, NftWatch, NftWatchOptions } from "@bulrush/nftables";
 
 /** What the dataplane needs of the rtnetlink connection. */
 export type RouteAccess = Pick<
@@ -26,5 +26,7 @@ export interface Kernel {
   readonly sysctls: Sysctls;
   /** Subscribes to links, addresses and routes. Callbacks never run from inside this call. */
   openMonitor(callbacks: Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">): RouteMonitor;
+  /** Listens to what others change in nf_tables. Callbacks never run from inside this call. */
+  openNftWatch(callbacks: Pick<NftWatchOptions, "onChange" | "onLost" | "onError">): NftWatch;
   close(): void;
 }

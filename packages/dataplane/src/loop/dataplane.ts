@@ -3,9 +3,11 @@ import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { overlay } from "../config/overlay.ts";
 import { parseDataplaneConfig } from "../config/parse-config.ts";
+import { type DriftItem, type DriftReport, MAX_DRIFT_ITEMS } from "../drift/drift-report.ts";
+import { DriftWatch } from "../drift/drift-watch.ts";
 import { setHostSysctls } from "../endpoint/host-sysctls.ts";
 import { DataplaneError } from "../errors.ts";
-import type { DataplaneEvents, DataplaneHandle } from "../handle.ts";
+import type { DataplaneEvents, InspectableDataplane } from "../handle.ts";
 import { InterfaceMonitor } from "../interface/interface-monitor.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { Interfaces } from "../manager/interfaces.ts";
@@ -33,7 +35,8 @@ export interface DataplaneOptions {
 
 type Item =
   | { readonly kind: "messages"; readonly messages: readonly ToDataplane[]; readonly taken: () => void }
-  | { readonly kind: "mark"; readonly sequence: number };
+  | { readonly kind: "mark"; readonly sequence: number }
+  | { readonly kind: "inspect"; readonly report: (report: DriftReport) => void };
 
 /** What exists once the configuration is known: with the first message. */
 interface Running {
@@ -41,6 +44,7 @@ interface Running {
   readonly state: HostState;
   readonly programmer: RulesetProgrammer;
   readonly monitor: InterfaceMonitor;
+  readonly drift: DriftWatch;
 }
 
 /**
@@ -60,11 +64,11 @@ interface Running {
  * The host starts to forward packets after the first nf_tables batch. One pass runs at a time; what arrives meanwhile
  * waits in the queue. `stop` leaves the kernel as it is.
  */
-export function createDataplane(options: DataplaneOptions): DataplaneHandle {
+export function createDataplane(options: DataplaneOptions): InspectableDataplane {
   return new DataplaneLoop(options);
 }
 
-class DataplaneLoop implements DataplaneHandle {
+class DataplaneLoop implements InspectableDataplane {
   readonly #options: DataplaneOptions;
   readonly #clock: Clock;
   readonly #interfaces = new Interfaces();
@@ -124,6 +128,14 @@ class DataplaneLoop implements DataplaneHandle {
     this.#setDirty();
   }
 
+  inspect(): Promise<DriftReport> {
+    return new Promise((report) => {
+      if (this.#stopped) report(this.#inspect());
+      else this.#queue.push({ kind: "inspect", report });
+      this.#wake();
+    });
+  }
+
   async stop(): Promise<void> {
     await this.#shutDown();
     await this.#passDone;
@@ -134,10 +146,18 @@ class DataplaneLoop implements DataplaneHandle {
     this.#stopped = true;
     this.#abort.abort();
     for (const cancel of this.#timers.values()) cancel();
-    for (const item of this.#queue) if (item.kind === "messages") item.taken();
+    const rest = this.#queue;
     this.#queue = [];
+    for (const item of rest) this.#abandon(item);
     await this.#running?.monitor.stop();
+    await this.#running?.drift.stop();
     this.#tellStatus(false);
+  }
+
+  /** Nobody must wait for a loop that has stopped. */
+  #abandon(item: Item): void {
+    if (item.kind === "messages") item.taken();
+    else if (item.kind === "inspect") item.report(this.#inspect());
   }
 
   #setDirty(): void {
@@ -176,6 +196,7 @@ class DataplaneLoop implements DataplaneHandle {
       }
       this.#tellApplied();
       this.#tellStatus(false);
+      this.#answerInspections();
     } catch (error) {
       // Nothing is dead that was told to stop.
       if (!this.#stopped) await this.#die(error instanceof Error ? error : new Error(messageOf(error)));
@@ -188,14 +209,46 @@ class DataplaneLoop implements DataplaneHandle {
   }
 
   #drain(): void {
-    const items = this.#queue;
-    this.#queue = [];
+    const items = this.#queue.filter(({ kind }) => kind !== "inspect");
+    this.#queue = this.#queue.filter(({ kind }) => kind === "inspect");
     // The sender may go on: what it sends now waits for the next pass.
     for (const item of items) if (item.kind === "messages") item.taken();
     for (const item of items) {
       if (item.kind === "mark") this.#mark = item.sequence;
-      else for (const message of item.messages) this.#onMessage(message);
+      else if (item.kind === "messages") for (const message of item.messages) this.#onMessage(message);
     }
+  }
+
+  /** After the pass, so that what came before the question is in the kernel if it can be. */
+  #answerInspections(): void {
+    const asked = this.#queue.filter((item) => item.kind === "inspect");
+    if (asked.length === 0) return;
+    this.#queue = this.#queue.filter(({ kind }) => kind !== "inspect");
+    const report = this.#inspect();
+    for (const item of asked) item.report(report);
+  }
+
+  #inspect(): DriftReport {
+    const repairs = this.#running?.drift.repairs() ?? [];
+    if (this.#running === undefined || this.#counters.applies === 0 || this.#stopped)
+      return { ready: false, pending: false, differences: [], more: 0, problems: [], repairs };
+    const { programmer, state } = this.#running;
+    const problems: string[] = [];
+    const read = (what: string, list: () => readonly DriftItem[]): readonly DriftItem[] => {
+      try {
+        return list();
+      } catch (error) {
+        problems.push(`${what}: ${messageOf(error)}`);
+        return [];
+      }
+    };
+    const items = [
+      ...read("nf_tables", () => programmer.inspect()),
+      ...read("routes", () => state.routes.inspect(this.#options.kernel.routes, this.#clock.monotonicMs())),
+    ];
+    const differences = items.slice(0, MAX_DRIFT_ITEMS);
+    const more = items.length - differences.length;
+    return { ready: true, pending: this.#dirty, differences, more, problems, repairs };
   }
 
   #onMessage(message: ToDataplane): void {
@@ -238,13 +291,31 @@ class DataplaneLoop implements DataplaneHandle {
       throw monitorError(error);
     }
     this.#interfacesInSync = true;
+    const onWarning = (message: string, fields: Readonly<Record<string, unknown>>): void =>
+      events.onLog?.("warn", message, fields);
+    const tables = state.ruleset.allTables;
+    const drift = new DriftWatch({
+      kernel,
+      clock,
+      tables: new Set(tables.map(({ family, name }) => `${family} ${name}`)),
+      onDue: () => {
+        programmer.queueRefresh();
+        this.#setDirty();
+      },
+      onWarning,
+    });
     const programmer = new RulesetProgrammer({
       nft: kernel.nft,
       clock,
       signal: this.#abort.signal,
-      tables: [...state.ruleset.tables.values()],
-      onWarning: (message, fields) => events.onLog?.("warn", message, fields),
+      tables,
+      watch: drift,
+      onForeignChange: () => drift.noteForeignChange(""),
+      onReadBack: (startMs, endMs) => drift.noteReadBack(startMs, endMs),
+      onDrift: (items) => drift.repaired(items),
+      onWarning,
     });
+    drift.start();
     const refresh = (name: string, periodMs: number, callback: () => void): void => {
       const cancel = startRefreshTimer(clock, random, periodMs, () => {
         callback();
@@ -260,7 +331,7 @@ class DataplaneLoop implements DataplaneHandle {
       for (const device of state.devices) device.queueResync();
     });
     refresh("interface-refresh", parsed.interfaceRefreshMs, () => this.#resyncInterfaces(monitor));
-    return { config: parsed, state, programmer, monitor };
+    return { config: parsed, state, programmer, monitor, drift };
   }
 
   #resyncInterfaces(monitor: InterfaceMonitor): void {
@@ -271,7 +342,7 @@ class DataplaneLoop implements DataplaneHandle {
     }
   }
 
-  async #apply({ config, programmer, state }: Running): Promise<void> {
+  async #apply({ config, drift, programmer, state }: Running): Promise<void> {
     const { events, kernel } = this.#options;
     const startMs = this.#clock.monotonicMs();
     this.#dirty = false;
@@ -290,6 +361,7 @@ class DataplaneLoop implements DataplaneHandle {
     if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
     this.#devicesStep(state, failures);
     failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
+    drift.settle();
     this.#counters.applies++;
     this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
     for (const message of state.statuses.changes()) events.onMessage?.(message);
@@ -303,6 +375,7 @@ class DataplaneLoop implements DataplaneHandle {
       this.#counters.routeWrites += result.writes;
       this.#drift.route += result.routeDrift;
       this.#drift.neighbour += result.neighbourDrift;
+      this.#running?.drift.repaired(result.drift);
       failures.push(...result.failures);
       if (result.againAtMs !== undefined)
         this.#wakeIn("grace", Math.max(0, result.againAtMs - this.#clock.monotonicMs()));

@@ -1,16 +1,17 @@
-import { assert, type Clock, CodedError, messageOf, sleep } from "@bulrush/base";
+import { type Clock, CodedError, messageOf, sleep } from "@bulrush/base";
 import {
   type NftConnection,
   NftError,
-  type NftOperation,
+  type NftWatch,
   NFT_ERROR_CODES,
   planTable,
   type TableReadback,
   Transaction,
 } from "@bulrush/nftables";
 import type { DesiredTable } from "../desired/desired-table.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
+import { objectKey, rulesetDrift, type RulesetDriftKind } from "../drift/ruleset-drift.ts";
 import { DataplaneError } from "../errors.ts";
-import type { DriftKind } from "../status.ts";
 import { setsAhead } from "./sets-ahead.ts";
 import { splitTransaction } from "./split-transaction.ts";
 
@@ -27,6 +28,14 @@ export interface ProgrammerOptions {
   readonly tables: readonly DesiredTable[];
   /** Ends the pauses between tries: `apply` then throws the signal's reason. */
   readonly signal: AbortSignal;
+  /** Is paused while something is written, so that nobody is told of it. */
+  readonly watch?: Pick<NftWatch, "pause" | "resume">;
+  /** Somebody else changed tables while the watch was paused. */
+  readonly onForeignChange?: () => void;
+  /** Tables were read back whole. Monotonic ms. */
+  readonly onReadBack?: (startMs: number, endMs: number) => void;
+  /** What others had changed, and a write is putting right. */
+  readonly onDrift?: (items: readonly DriftItem[]) => void;
   readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -35,7 +44,7 @@ export interface ProgrammerCounters {
   transactions: number;
   reads: number;
   failures: number;
-  readonly drift: Record<"chain" | "set" | "map", number>;
+  readonly drift: Record<RulesetDriftKind, number>;
 }
 
 /**
@@ -94,7 +103,7 @@ export class RulesetProgrammer {
     for (let attempt = 1; ; attempt++) {
       try {
         const anew = attempt >= RECREATE_FROM_TRY && this.#canRecreate;
-        this.#run(anew ? this.#planAnew() : this.#known ? this.#planChanges() : this.#planRead());
+        this.#run(anew ? this.#planAnew() : this.#known ? this.#planChanges() : this.#planRecovery());
         for (const table of this.#options.tables) table.acknowledge();
         this.#known = true;
         this.#adopted = true;
@@ -126,7 +135,7 @@ export class RulesetProgrammer {
       return;
     }
     if (plan.isEmpty) return;
-    this.#countDrift(plan);
+    this.#countDrift(plan, new Set());
     try {
       this.#run(plan);
     } catch (error) {
@@ -134,6 +143,14 @@ export class RulesetProgrammer {
       this.#known = false;
       await this.#program();
     }
+  }
+
+  /**
+   * What the kernel has other than the tables want it, without writing anything. What was changed in the tables since the
+   * last {@link apply} is not in the kernel yet and counts too. Throws when a listing fails.
+   */
+  inspect(): readonly DriftItem[] {
+    return rulesetDrift(this.#planRead()).items;
   }
 
   #planChanges(): Transaction {
@@ -145,14 +162,32 @@ export class RulesetProgrammer {
     return transaction;
   }
 
+  /** From a read-back, after a write that failed. What we had not meant to change then is drift that made it fail. */
+  #planRecovery(): Transaction {
+    const plan = this.#planRead();
+    if (!this.#adopted) return plan;
+    const own = new Set<string>();
+    for (const table of this.#options.tables) {
+      const difference = table.difference();
+      for (const state of [difference?.desired, difference?.current])
+        for (const kind of ["chain", "set", "map"] as const)
+          for (const name of state?.[`${kind}s`].keys() ?? [])
+            own.add(objectKey({ kind, name: `${table.family} ${name}` }));
+    }
+    this.#countDrift(plan, own);
+    return plan;
+  }
+
   #planRead(): Transaction {
-    const { nft, tables } = this.#options;
+    const { clock, nft, onReadBack, tables } = this.#options;
+    const startMs = clock.monotonicMs();
     const transaction = new Transaction();
     for (const table of tables) {
       const present: TableReadback | undefined = nft.readTable(table.family, table.name);
       this.counters.reads++;
       planTable(table.state(), present, transaction);
     }
+    onReadBack?.(startMs, clock.monotonicMs());
     return transaction;
   }
 
@@ -197,53 +232,36 @@ export class RulesetProgrammer {
   }
 
   #runOne(transaction: Transaction): void {
-    this.#options.nft.run(transaction);
+    const { nft, watch } = this.#options;
+    if (watch === undefined) nft.run(transaction);
+    else this.#runUnwatched(transaction, watch);
     this.counters.transactions++;
   }
 
-  /** Every object that a repair touches was changed by somebody else. */
-  #countDrift(repair: Transaction): void {
-    assert(this.#adopted, "Drift is counted against a state that we wrote");
-    const objects = new Set<string>();
-    for (const operation of repair.operations) {
-      const object = objectOf(operation);
-      if (object === undefined || objects.has(`${operation.table.family} ${object.kind} ${object.name}`)) continue;
-      objects.add(`${operation.table.family} ${object.kind} ${object.name}`);
-      this.counters.drift[object.kind]++;
+  /** The generation tells whether anybody else was at it meanwhile. */
+  #runUnwatched(transaction: Transaction, watch: Pick<NftWatch, "pause" | "resume">): void {
+    const { nft, onForeignChange } = this.#options;
+    const before = nft.generation();
+    watch.pause();
+    try {
+      nft.run(transaction);
+    } finally {
+      watch.resume();
     }
-    this.#options.onWarning("Repair nf_tables that somebody else changed", { objects: [...objects].slice(0, 20) });
+    if (nft.generation() - before > 1) onForeignChange?.();
+  }
+
+  /** Every object that a repair touches, but for our own, was changed by somebody else. */
+  #countDrift(repair: Transaction, own: ReadonlySet<string>): void {
+    const { items, objects } = rulesetDrift(repair, own);
+    for (const { kind } of objects) this.counters.drift[kind]++;
+    if (items.length === 0) return;
+    this.#options.onDrift?.(items);
+    const names = items.slice(0, 20).map(({ kind, name, what }) => `${kind} ${name} ${what}`);
+    this.#options.onWarning("Repair nf_tables that somebody else changed", { objects: names });
   }
 }
 
 function isTooLarge(error: unknown): error is NftError {
   return error instanceof NftError && error.code === NFT_ERROR_CODES.tooLarge;
-}
-
-function objectOf(operation: NftOperation): { kind: DriftKind & ("chain" | "set" | "map"); name: string } | undefined {
-  switch (operation.kind) {
-    case "add-table":
-    case "delete-table":
-      return undefined;
-    case "add-chain":
-    case "delete-chain":
-    case "flush-chain":
-    case "add-rule":
-    case "insert-rule":
-    case "replace-rule":
-    case "delete-rule":
-      return { kind: "chain", name: operation.chain };
-    case "add-set":
-    case "add-elements":
-    case "delete-elements":
-      return { kind: "set", name: operation.set.name };
-    case "delete-set":
-    case "flush-set":
-      return { kind: "set", name: operation.set };
-    case "add-map":
-    case "add-map-elements":
-    case "delete-map-elements":
-      return { kind: "map", name: operation.map.name };
-    case "delete-map":
-      return { kind: "map", name: operation.map };
-  }
 }

@@ -79,6 +79,11 @@ export class RouteCandidates {
     else this.#byKey.set(key, left);
   }
 
+  /** Every key that somebody wants. */
+  keys(): Iterable<RouteKey> {
+    return this.#byKey.keys();
+  }
+
   /** Keys that somebody wants on this interface. */
   *keysOf(interfaceName: string): Generator<RouteKey> {
     for (const routeClass of ROUTE_CLASSES)

@@ -42,7 +42,7 @@ describe("RouteTable", () => {
     const { againAtMs, failures, writes } = table.apply(kernel, nowMs, () => false);
     return {
       writes: released.writes + writes,
-      drift: released.drift,
+      drift: released.drift.length,
       failures: [...released.failures, ...failures],
       againAtMs,
     };

@@ -1,4 +1,5 @@
 import { hasErrno, isNotFound, type NetlinkError, type Route } from "@bulrush/netlink";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
@@ -27,8 +28,8 @@ export interface ReleaseResult {
   /** Addresses that a workload had until now: their flows have to go before the addresses are routed again. */
   readonly freed: readonly string[];
   readonly writes: number;
-  /** Routes found other than wanted by a listing, beside what was to be written anyway. */
-  readonly drift: number;
+  /** Routes found other than wanted, beside what was to be written anyway. */
+  readonly drift: readonly DriftItem[];
   readonly failures: readonly string[];
 }
 
@@ -65,7 +66,7 @@ export class RouteTable {
   #resyncNeeded = true;
   #listedOnce = false;
   /** Routes found gone by a notice, since the last round. */
-  #noticed = 0;
+  #noticed: DriftItem[] = [];
 
   constructor(family: Family, interfaces: Interfaces, ownership: RouteOwnership) {
     this.#family = family;
@@ -116,7 +117,8 @@ export class RouteTable {
     if (gone) {
       this.#kernel.delete(key);
       // Routes of an interface that is not up go without anybody's doing.
-      if (route.device === undefined || this.#interfaces.byIndex(route.device)?.up === true) this.#noticed++;
+      if (route.device === undefined || this.#interfaces.byIndex(route.device)?.up === true)
+        this.#noticed.push(this.#drift("missing", route));
     } else this.#resyncNeeded = true;
     this.#dirty.add(key);
     return true;
@@ -133,8 +135,8 @@ export class RouteTable {
    */
   release(access: RouteAccess, nowMs: number): ReleaseResult {
     this.#noteInterfaces(nowMs);
-    const drift = this.#refresh(access) + this.#noticed;
-    this.#noticed = 0;
+    const drift = [...this.#refresh(access), ...this.#noticed];
+    this.#noticed = [];
     const freed: string[] = [];
     const deletes = new Writes();
     for (const key of this.#dirty) {
@@ -242,7 +244,7 @@ export class RouteTable {
   }
 
   /** Lists what has to be listed, and marks what came out other than expected. */
-  #refresh(access: RouteAccess): number {
+  #refresh(access: RouteAccess): DriftItem[] {
     if (this.#resyncNeeded) {
       const listed = this.#list(access.routes({ family: this.#family }));
       this.#resyncNeeded = false;
@@ -252,13 +254,15 @@ export class RouteTable {
       return drift;
     }
     if (this.#rescan.size > 0) this.#forgetGone();
-    let drift = 0;
+    const drift: DriftItem[] = [];
     for (const name of this.#rescan) {
       const device = this.#interfaces.get(name)?.index;
       if (device !== undefined)
-        drift += this.#adopt(
-          this.#list(access.routes({ family: this.#family, device })),
-          (route) => route.device === device,
+        drift.push(
+          ...this.#adopt(
+            this.#list(access.routes({ family: this.#family, device })),
+            (route) => route.device === device,
+          ),
         );
     }
     this.#rescan.clear();
@@ -283,12 +287,12 @@ export class RouteTable {
     return own;
   }
 
-  #adopt(listed: ReadonlyMap<RouteKey, Route>, covers: (route: Route) => boolean): number {
-    let drift = 0;
+  #adopt(listed: ReadonlyMap<RouteKey, Route>, covers: (route: Route) => boolean): DriftItem[] {
+    const drift: DriftItem[] = [];
     for (const [key, route] of this.#kernel)
       if (covers(route) && !listed.has(key)) {
         this.#kernel.delete(key);
-        if (!this.#dirty.has(key)) drift++;
+        if (!this.#dirty.has(key)) drift.push(this.#drift("missing", route));
         this.#dirty.add(key);
       }
     for (const [key, route] of listed) {
@@ -296,10 +300,37 @@ export class RouteTable {
       this.#kernel.set(key, route);
       if (!this.#listedOnce) this.#noteOwner(route);
       if (known !== undefined && sameRoute(known, route)) continue;
-      if (this.#listedOnce && !this.#dirty.has(key)) drift++;
+      if (this.#listedOnce && !this.#dirty.has(key))
+        drift.push(this.#drift(known === undefined ? "unknown" : "changed", route));
       this.#dirty.add(key);
     }
     return drift;
+  }
+
+  #drift(what: DriftItem["what"], { destination, device, via }: Route): DriftItem {
+    const name = device === undefined ? undefined : this.#interfaces.byIndex(device)?.name;
+    const words = [via === undefined ? "" : `via ${via}`, name === undefined ? "" : `dev ${name}`];
+    return { kind: "route", name: destination, what, detail: words.filter((word) => word !== "").join(" ") };
+  }
+
+  /**
+   * What the kernel has other than wanted, without any consequence. Routes in their grace are none. Throws when the
+   * listing fails.
+   */
+  inspect(access: RouteAccess, nowMs: number): DriftItem[] {
+    const listed = this.#list(access.routes({ family: this.#family }));
+    const items: DriftItem[] = [];
+    for (const [key, route] of listed) {
+      const winner = this.#candidates.winner(key, this.#interfaces);
+      if (winner === undefined) {
+        if (!this.#inGrace(route, nowMs)) items.push(this.#drift("unknown", route));
+      } else if (!sameRoute(toRoute(winner), route)) items.push(this.#drift("changed", route));
+    }
+    for (const key of this.#candidates.keys()) {
+      const winner = listed.has(key) ? undefined : this.#candidates.winner(key, this.#interfaces);
+      if (winner !== undefined) items.push(this.#drift("missing", toRoute(winner)));
+    }
+    return items;
   }
 
   /** True while flows of an address are to be deleted, and when its workload is not the one that `release` knew. */

@@ -2,6 +2,7 @@ import { must } from "@bulrush/base";
 import { canonicalCidr, parseAddress, parseCidr } from "@bulrush/ip";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { DesiredTables } from "../desired/tables.ts";
 import type { RouteChange } from "../interface/interface-monitor.ts";
 import type { FlowAccess, RouteAccess } from "../kernel/kernel.ts";
@@ -22,11 +23,20 @@ export interface RoutesResult {
   readonly writes: number;
   readonly routeDrift: number;
   readonly neighbourDrift: number;
+  /** The same for people. */
+  readonly drift: readonly DriftItem[];
   readonly failures: readonly string[];
   readonly againAtMs: number | undefined;
 }
 
-const NOTHING: RoutesResult = { writes: 0, routeDrift: 0, neighbourDrift: 0, failures: [], againAtMs: undefined };
+const NOTHING: RoutesResult = {
+  writes: 0,
+  routeDrift: 0,
+  neighbourDrift: 0,
+  drift: [],
+  failures: [],
+  againAtMs: undefined,
+};
 
 /**
  * A route and, where the MAC is known, a neighbour for each address of each local workload; tunnels, and routes to the
@@ -109,11 +119,21 @@ export class RoutesManager implements Manager {
     const { failures } = this.#cleanup.run(flows);
     return {
       writes: results.reduce((sum, { writes }) => sum + writes, 0),
-      routeDrift: results.reduce((sum, { drift }) => sum + drift, 0),
+      routeDrift: results.reduce((sum, { drift }) => sum + drift.length, 0),
       neighbourDrift: 0,
+      drift: results.flatMap(({ drift }) => drift),
       failures: [...results.flatMap((result) => result.failures), ...failures],
       againAtMs: undefined,
     };
+  }
+
+  /** What the kernel's routes and neighbours are other than wanted, without any consequence. Throws when a listing fails. */
+  inspect(access: RouteAccess, nowMs: number): DriftItem[] {
+    if (this.#config.routeSyncDisabled) return [];
+    return [
+      ...[...this.#tables.values()].flatMap((table) => table.inspect(access, nowMs)),
+      ...this.#neighbours.inspect(access),
+    ];
   }
 
   /** Writes routes and neighbours. Throws when a listing fails. */
@@ -128,7 +148,8 @@ export class RoutesManager implements Manager {
     return {
       writes: [...tunnels, ...results].reduce((sum, { writes }) => sum + writes, neighbours.writes),
       routeDrift: 0,
-      neighbourDrift: tunnels.reduce((sum, { drift }) => sum + drift, neighbours.drift),
+      neighbourDrift: tunnels.reduce((sum, { drift }) => sum + drift, neighbours.drift.length),
+      drift: [...tunnels.flatMap(({ drift, name }) => tunnelDrift(name, drift)), ...neighbours.drift],
       failures: [...tunnels, ...results, neighbours].flatMap(({ failures }) => failures),
       againAtMs: agains.length === 0 ? undefined : Math.min(...agains),
     };
@@ -155,6 +176,11 @@ export class RoutesManager implements Manager {
       ...(source === undefined ? {} : { source }),
     }));
   }
+}
+
+function tunnelDrift(name: string, drift: number): DriftItem[] {
+  if (drift === 0) return [];
+  return [{ kind: "neighbour", name, what: "changed", detail: `${drift} ${drift === 1 ? "thing" : "things"} written` }];
 }
 
 function neighboursOf({ endpoint }: LocalWorkload): Map<string, string> {

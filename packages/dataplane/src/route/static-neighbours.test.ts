@@ -42,7 +42,7 @@ describe("StaticNeighbours.apply()", () => {
     neighbours.apply(kernel);
     kernel.apply([{ kind: "delete-neighbour", neighbour: { device: 5, address: "10.65.0.2" } }]);
     neighbours.queueResync();
-    assert.equal(neighbours.apply(kernel).drift, 1);
+    assert.equal(neighbours.apply(kernel).drift.length, 1);
     assert.deepEqual(kernel.neighbourListing(), [`10.65.0.2 dev cali1 ${MAC}`]);
   });
 

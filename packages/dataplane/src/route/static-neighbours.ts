@@ -1,4 +1,5 @@
 import { hasErrno, isNotFound, type Neighbour, type RouteOperation } from "@bulrush/netlink";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 
@@ -13,7 +14,7 @@ interface Entry {
 
 export interface NeighbourResult {
   readonly writes: number;
-  readonly drift: number;
+  readonly drift: readonly DriftItem[];
   readonly failures: readonly string[];
 }
 
@@ -65,9 +66,8 @@ export class StaticNeighbours {
    * it is not known which writes were done; what was to be done is tried again at the next call.
    */
   apply(access: RouteAccess): NeighbourResult {
-    if (!this.#stale) return { writes: 0, drift: 0, failures: [] };
-    let drift = 0;
-    if (this.#resyncNeeded) drift = this.#resync(access);
+    if (!this.#stale) return { writes: 0, drift: [], failures: [] };
+    const drift = this.#resyncNeeded ? this.#resync(access) : [];
     const operations: RouteOperation[] = [];
     const keys: string[] = [];
     for (const [key, { entry, device }] of this.#written)
@@ -110,19 +110,14 @@ export class StaticNeighbours {
   }
 
   /** Takes over what is there as wanted already, and forgets what is gone. */
-  #resync(access: RouteAccess): number {
+  #resync(access: RouteAccess): DriftItem[] {
     this.#resyncNeeded = false;
-    const listed = new Map<string, string>();
-    for (const { address, device, mac, state } of access.neighbours({ family: 4 })) {
-      const name = this.#interfaces.byIndex(device)?.name;
-      if (name !== undefined && address !== undefined && mac !== undefined && ((state ?? 0) & PERMANENT) !== 0)
-        listed.set(`${name} ${address}`, mac.toLowerCase());
-    }
-    let drift = 0;
+    const listed = this.#list(access);
+    const drift: DriftItem[] = [];
     for (const [key, { entry }] of this.#written)
       if (listed.get(key) !== entry.mac) {
         this.#written.delete(key);
-        drift++;
+        drift.push(driftOf(entry, listed.get(key)));
       }
     for (const [key, entry] of this.#wanted) {
       const device = this.#interfaces.get(entry.interfaceName)?.index;
@@ -130,4 +125,30 @@ export class StaticNeighbours {
     }
     return drift;
   }
+
+  /** The permanent entries by interface name and address. */
+  #list(access: RouteAccess): Map<string, string> {
+    const listed = new Map<string, string>();
+    for (const { address, device, mac, state } of access.neighbours({ family: 4 })) {
+      const name = this.#interfaces.byIndex(device)?.name;
+      if (name !== undefined && address !== undefined && mac !== undefined && ((state ?? 0) & PERMANENT) !== 0)
+        listed.set(`${name} ${address}`, mac.toLowerCase());
+    }
+    return listed;
+  }
+
+  /** What is not as wanted on interfaces that are up, without any consequence. Throws when the listing fails. */
+  inspect(access: RouteAccess): DriftItem[] {
+    const listed = this.#list(access);
+    return [...this.#wanted].flatMap(([key, entry]) =>
+      this.#interfaces.get(entry.interfaceName)?.up === true && listed.get(key) !== entry.mac
+        ? [driftOf(entry, listed.get(key))]
+        : [],
+    );
+  }
+}
+
+function driftOf({ address, interfaceName, mac }: Entry, present: string | undefined): DriftItem {
+  const what = present === undefined ? "missing" : "changed";
+  return { kind: "neighbour", name: `${address} on ${interfaceName}`, what, detail: `lladdr ${mac}` };
 }

@@ -1,7 +1,14 @@
 import { ManualClock } from "@bulrush/base";
-import { FakeNft, type FakeNftOptions, planTable, type TableReadback, Transaction } from "@bulrush/nftables";
+import {
+  FakeNft,
+  type FakeNftOptions,
+  planTable,
+  type TableFamily,
+  type TableReadback,
+  Transaction,
+} from "@bulrush/nftables";
 import type { ToDataplane } from "@bulrush/proto";
-import type { DataplaneHandle } from "../handle.ts";
+import type { DataplaneHandle, InspectableDataplane } from "../handle.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { createDataplane } from "../loop/dataplane.ts";
 import { renderRuleset } from "../render/render-ruleset.ts";
@@ -21,14 +28,19 @@ export class FakeHost {
   readonly messages: FromDataplane[] = [];
   readonly logs: string[] = [];
   readonly fatal: Error[] = [];
+  /** What was asked of the watch, in order. */
+  readonly watching: ("pause" | "resume")[] = [];
+  /** The next dataplane cannot listen to changes of nf_tables. */
+  refusesWatch = false;
   status: DataplaneStatus | undefined;
+  #watch: Parameters<Kernel["openNftWatch"]>[0] | undefined;
 
   constructor(options: FakeNftOptions = {}) {
     this.nft = new FakeNft(options);
   }
 
   /** A dataplane on this host. Jitter is at its least. */
-  start(settings: Readonly<Record<string, string>> = {}): DataplaneHandle {
+  start(settings: Readonly<Record<string, string>> = {}): InspectableDataplane {
     const { flows, nft, routes, sysctls } = this;
     const kernel: Kernel = {
       nft,
@@ -36,6 +48,13 @@ export class FakeHost {
       conntrack: flows,
       sysctls,
       openMonitor: (callbacks) => routes.openMonitor(callbacks),
+      openNftWatch: (callbacks) => {
+        if (this.refusesWatch) throw new Error("no listener");
+        this.#watch = callbacks;
+        const pause = (): void => void this.watching.push("pause");
+        const resume = (): void => void this.watching.push("resume");
+        return { pause, resume, close: () => Promise.resolve() };
+      },
       close: () => undefined,
     };
     return createDataplane({
@@ -53,6 +72,22 @@ export class FakeHost {
         onFatal: (error) => this.fatal.push(error),
       },
     });
+  }
+
+  /** Changes the ruleset as another program would, and lets the kernel tell of it. */
+  async editLoudly(
+    change: (transaction: Transaction) => void,
+    tables: readonly string[] = ["ip calico"],
+  ): Promise<void> {
+    this.nft.edit(change);
+    this.#watch?.onChange({ tables: new Set(tables), by: "nft (1234)" });
+    await this.settle();
+  }
+
+  /** The kernel has lost notices of changes. */
+  async loseNotices(): Promise<void> {
+    this.#watch?.onLost();
+    await this.settle();
   }
 
   /** Sends, and lets the loop run without moving time. */
@@ -74,9 +109,9 @@ export class FakeHost {
     }
   }
 
-  table(family: "ip" | "ip6" = "ip"): TableReadback | undefined {
+  table(family: TableFamily = "ip"): TableReadback | undefined {
     const reads = this.nft.reads;
-    const table = this.nft.readTable(family, "calico");
+    const table = this.nft.readTable(family, family === "arp" ? "calico-arp" : "calico");
     this.nft.reads = reads;
     return table;
   }
@@ -85,7 +120,7 @@ export class FakeHost {
   missing(messages: readonly ToDataplane[], settings: Readonly<Record<string, string>> = {}): string {
     const transaction = new Transaction();
     for (const table of renderRuleset(messages, new Map(Object.entries(settings))))
-      planTable(table, this.table(table.family as "ip" | "ip6"), transaction);
+      planTable(table, this.table(table.family), transaction);
     return transaction.operations.map(({ kind }) => kind).join(" ");
   }
 }

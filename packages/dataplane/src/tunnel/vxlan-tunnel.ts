@@ -23,6 +23,8 @@ export interface OwnEnd {
 export interface TunnelResult {
   readonly writes: number;
   /** Differences found by a look that nothing had asked for. */
+  /** The device that it is about. */
+  readonly name: string;
   readonly drift: number;
   readonly failures: readonly string[];
   readonly againAtMs: number | undefined;
@@ -104,7 +106,7 @@ export class VxlanTunnel {
   /** Makes the kernel's device what is wanted. Never throws: what fails is tried again in a second. */
   apply(access: RouteAccess, nowMs: number): TunnelResult {
     if (this.#enabled === undefined || (!this.#isDirty && nowMs < this.#nextCheckMs))
-      return { writes: 0, drift: 0, failures: [], againAtMs: this.#againAt() };
+      return { name: this.deviceName, writes: 0, drift: 0, failures: [], againAtMs: this.#againAt() };
     const wasAsked = this.#isDirty;
     const failures: string[] = [];
     let writes = 0;
@@ -118,7 +120,7 @@ export class VxlanTunnel {
     }
     this.#isDirty = false;
     this.#nextCheckMs = nowMs + (failures.length > 0 ? RETRY_MS : CHECK_MS);
-    return { writes, drift: wasAsked ? 0 : writes, failures, againAtMs: this.#againAt() };
+    return { name: this.deviceName, writes, drift: wasAsked ? 0 : writes, failures, againAtMs: this.#againAt() };
   }
 
   #againAt(): number | undefined {

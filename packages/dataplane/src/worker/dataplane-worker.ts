@@ -40,6 +40,9 @@ port.on("message", (message: ToWorker) => {
     case "resync":
       dataplane.resync();
       return;
+    case "inspect":
+      void dataplane.inspect().then((report) => tell({ kind: "report", question: message.question, report }));
+      return;
     case "stop":
       void dataplane.stop().then(() => {
         kernel.close();

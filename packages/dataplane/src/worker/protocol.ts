@@ -1,12 +1,14 @@
 import type { ToDataplane } from "@bulrush/proto";
+import type { DriftReport } from "../drift/drift-report.ts";
 import type { DataplaneWorkerOptions } from "../handle.ts";
 import type { DataplaneStatus, FromDataplane } from "../status.ts";
 
-/** From the main thread to the worker. `batch` counts up from 0. */
+/** From the main thread to the worker. `batch` and `question` count up from 0. */
 export type ToWorker =
   | { readonly kind: "send"; readonly batch: number; readonly messages: readonly ToDataplane[] }
   | { readonly kind: "mark"; readonly sequence: number }
   | { readonly kind: "resync" }
+  | { readonly kind: "inspect"; readonly question: number }
   | { readonly kind: "stop" };
 
 /** From the worker to the main thread, in the order in which it happened. */
@@ -16,6 +18,7 @@ export type FromWorker =
   | { readonly kind: "status"; readonly status: DataplaneStatus }
   | { readonly kind: "applied"; readonly sequence: number }
   | { readonly kind: "message"; readonly message: FromDataplane }
+  | { readonly kind: "report"; readonly question: number; readonly report: DriftReport }
   | {
       readonly kind: "log";
       readonly level: "debug" | "info" | "warn" | "error";

@@ -2,8 +2,12 @@ import { Worker } from "node:worker_threads";
 import { unreachable } from "@bulrush/base";
 import type { ToDataplane } from "@bulrush/proto";
 import { DataplaneError } from "../errors.ts";
-import type { DataplaneEvents, DataplaneHandle, DataplaneWorkerOptions } from "../handle.ts";
+import type { DriftReport } from "../drift/drift-report.ts";
+import type { DataplaneEvents, InspectableDataplane, DataplaneWorkerOptions } from "../handle.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./protocol.ts";
+
+/** Of a loop that has ended. */
+const NO_REPORT: DriftReport = { ready: false, pending: false, differences: [], more: 0, problems: [], repairs: [] };
 
 /**
  * Starts the dataplane in a worker thread of its own, in the network namespace of the process.
@@ -12,7 +16,7 @@ import type { FromWorker, ToWorker, WorkerData } from "./protocol.ts";
 export function startDataplaneWorker(
   options: DataplaneWorkerOptions,
   events: DataplaneEvents,
-): Promise<DataplaneHandle> {
+): Promise<InspectableDataplane> {
   // The extension is that of this file: .ts in a checkout, .js in a build.
   const entry = new URL(
     import.meta.url.endsWith(".ts") ? "./dataplane-worker.ts" : "./dataplane-worker.js",
@@ -30,15 +34,17 @@ export function startDataplaneWorker(
 }
 
 /**
- * The main thread's end. Invariant: `#waiting` holds the batches that the worker has not taken yet; all of it is settled
+ * The main thread's end. Invariant: `#waiting` holds the batches that the worker has not taken yet, `#questions` what it has not answered; all of it is settled
  * when the worker ends, however it ends.
  */
-class WorkerHandle implements DataplaneHandle {
+class WorkerHandle implements InspectableDataplane {
   readonly #worker: Worker;
   readonly #events: DataplaneEvents;
   readonly #waiting = new Map<number, () => void>();
+  readonly #questions = new Map<number, (report: DriftReport) => void>();
   readonly #ended: Promise<void>;
   #nextBatch = 0;
+  #nextQuestion = 0;
   #isOver = false;
 
   constructor(worker: Worker, events: DataplaneEvents, onStarted: () => void, onFailed: (error: Error) => void) {
@@ -82,6 +88,15 @@ class WorkerHandle implements DataplaneHandle {
     this.#post({ kind: "resync" });
   }
 
+  inspect(): Promise<DriftReport> {
+    if (this.#isOver) return Promise.resolve(NO_REPORT);
+    const question = this.#nextQuestion++;
+    return new Promise((report) => {
+      this.#questions.set(question, report);
+      this.#post({ kind: "inspect", question });
+    });
+  }
+
   async stop(): Promise<void> {
     this.#post({ kind: "stop" });
     await this.#ended;
@@ -111,6 +126,10 @@ class WorkerHandle implements DataplaneHandle {
       case "log":
         this.#events.onLog?.(message.level, message.message, message.fields);
         return;
+      case "report":
+        this.#questions.get(message.question)?.(message.report);
+        this.#questions.delete(message.question);
+        return;
       case "fatal":
         this.#fail(workerError(message.message, undefined, message.code));
         return;
@@ -132,6 +151,8 @@ class WorkerHandle implements DataplaneHandle {
     this.#isOver = true;
     for (const taken of this.#waiting.values()) taken();
     this.#waiting.clear();
+    for (const report of this.#questions.values()) report(NO_REPORT);
+    this.#questions.clear();
   }
 }
 
