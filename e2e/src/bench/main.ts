@@ -4,9 +4,19 @@ import { calcBench } from "./calc.ts";
 import { datastoreBench } from "./datastore.ts";
 import { fanoutBench } from "./fanout.ts";
 import { dataplaneBench, routesBench } from "./in-namespace.ts";
+import { propagationBench } from "./propagation.ts";
 import type { Bench } from "./row.ts";
+import { snapshotBench } from "./snapshot.ts";
 
-const BENCHES: readonly Bench[] = [fanoutBench, calcBench, datastoreBench, dataplaneBench, routesBench];
+const BENCHES: readonly Bench[] = [
+  fanoutBench,
+  snapshotBench,
+  propagationBench,
+  calcBench,
+  datastoreBench,
+  dataplaneBench,
+  routesBench,
+];
 
 const HELP = `Usage: npm run bench -- NAME [--quick]
 

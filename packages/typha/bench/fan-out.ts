@@ -1,16 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { calibrateSocket } from "./calibrate.ts";
-import reference from "./reference.json" with { type: "json" };
+import { runPair, scaled } from "./processes.ts";
+import { reference } from "./reference.ts";
 import { type BenchRow, median, round } from "./row.ts";
 
-export type { BenchRow };
-
-export interface FanOutBenchOptions {
+export interface TyphaBenchOptions {
   /** Fewer messages and repetitions: the figure is rough. */
   readonly quick?: boolean;
 }
@@ -44,20 +36,19 @@ const TICK_COST = { clients: 1, perTick: 50, messages: 2000, limit: 0.5 };
  * it, from the same run, the floor (one shared buffer of the same size, written raw to as many sockets) and the
  * reference system's figure, scaled to this machine.
  */
-export async function* benchFanOut(options: FanOutBenchOptions = {}): AsyncGenerator<BenchRow> {
+export async function* benchFanOut(options: TyphaBenchOptions = {}): AsyncGenerator<BenchRow> {
   const quick = options.quick === true;
-  const scale = (await calibrateSocket()) / reference.calibrationSocketMs;
-  for (const each of CASES) yield* await runCase(each, quick, scale);
-  yield await runTickCost(quick, scale);
+  for (const each of CASES) yield* await runCase(each, quick);
+  yield await runTickCost(quick);
 }
 
-async function runCase(each: FanOutCase, quick: boolean, scale: number): Promise<BenchRow[]> {
+async function runCase(each: FanOutCase, quick: boolean): Promise<BenchRow[]> {
   const { clients, perTick, floorLimit, bytesLimit } = each;
   const ticks = Math.ceil((quick ? each.messages / 5 : each.messages) / clients);
-  const result = await measure(clients, perTick, ticks, quick ? 3 : 5);
+  const { scale, result } = await scaled(() => measure(clients, perTick, ticks, quick ? 3 : 5));
   const value = round(median(result.ours), 2);
   const floor = round(median(result.floor), 2);
-  const wanted = round(referenceOf("fanOutMicroseconds", clients, perTick) * scale, 2);
+  const wanted = round(reference("fanOutMicroseconds", clients, perTick) * scale, 2);
   const common = {
     bench: "fanout",
     case: { clients, perTick, keys: KEYS },
@@ -73,7 +64,7 @@ async function runCase(each: FanOutCase, quick: boolean, scale: number): Promise
   }
   if (bytesLimit === undefined) return rows;
   const bytes = result.bytes + TLS_RECORD_BYTES;
-  const wantedBytes = referenceOf("bytesPerMessage", perTick);
+  const wantedBytes = reference("bytesPerMessage", perTick);
   rows.push({
     bench: "fanout",
     case: common.case,
@@ -87,11 +78,13 @@ async function runCase(each: FanOutCase, quick: boolean, scale: number): Promise
   return rows;
 }
 
-async function runTickCost(quick: boolean, scale: number): Promise<BenchRow> {
+async function runTickCost(quick: boolean): Promise<BenchRow> {
   const { clients, perTick, messages, limit } = TICK_COST;
-  const { ours } = await measure(clients, perTick, quick ? messages / 5 : messages, quick ? 3 : 5);
-  const value = round(median(ours), 1);
-  const wanted = round(referenceOf("tickMicroseconds", perTick) * scale, 1);
+  const { scale, result } = await scaled(() =>
+    measure(clients, perTick, quick ? messages / 5 : messages, quick ? 3 : 5),
+  );
+  const value = round(median(result.ours), 1);
+  const wanted = round(reference("tickMicroseconds", perTick) * scale, 1);
   return {
     bench: "fanout",
     case: { clients, perTick, keys: KEYS },
@@ -104,58 +97,12 @@ async function runTickCost(quick: boolean, scale: number): Promise<BenchRow> {
   };
 }
 
-/** A figure of the reference system. */
-function referenceOf(table: keyof typeof reference, ...keys: readonly number[]): number {
-  let at: unknown = reference[table];
-  for (const key of keys) at = (at as Readonly<Record<string, unknown>>)[String(key)];
-  return at as number;
-}
-
 interface Measured {
   readonly ours: readonly number[];
   readonly floor: readonly number[];
   readonly bytes: number;
 }
 
-async function measure(clients: number, perTick: number, ticks: number, repetitions: number): Promise<Measured> {
-  const directory = mkdtempSync(join(tmpdir(), "bulrush-bench-"));
-  const controlPath = join(directory, "control");
-  const server = start(0, "fan-out-server.ts", [controlPath, String(KEYS), String(perTick)]);
-  try {
-    const [syncPort = "", floorPort = ""] = (await firstLine(server)).split(" ");
-    const args = [controlPath, syncPort, floorPort, String(clients), String(ticks), String(repetitions)];
-    const driver = start(1, "fan-out-clients.ts", args);
-    try {
-      return JSON.parse(await firstLine(driver)) as Measured;
-    } finally {
-      driver.kill();
-    }
-  } finally {
-    server.kill();
-    rmSync(directory, { recursive: true });
-  }
-}
-
-/** A process of this bench on one core, where the machine has several and can pin. */
-function start(core: number, file: string, args: readonly string[]): ChildProcess {
-  const node = [
-    process.execPath,
-    "--conditions=bulrush-source",
-    "--expose-gc",
-    join(import.meta.dirname, file),
-    ...args,
-  ];
-  const [command = "", ...rest] = availableParallelism() > 1 ? ["taskset", "-c", String(core), ...node] : node;
-  return spawn(command, rest, { stdio: ["ignore", "pipe", "inherit"] });
-}
-
-async function firstLine(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error("No output to read");
-  const lines = createInterface(child.stdout);
-  const ended = once(child, "exit").then(([code]) => {
-    throw new Error(`A bench process ended with ${String(code)} before its result`);
-  });
-  ended.catch(() => {});
-  const [line] = (await Promise.race([once(lines, "line"), ended])) as [string];
-  return line;
+function measure(clients: number, perTick: number, ticks: number, repetitions: number): Promise<Measured> {
+  return runPair({ keys: KEYS, perTick, clients: "fan-out-clients.ts", args: [clients, ticks, repetitions] });
 }

@@ -61,7 +61,7 @@ export function marker(tick: number): string {
   return `t${pad(tick, 9)}`;
 }
 
-/** The endpoints of the fan-out benches: `keys` of them, and the updates of each tick. */
+/** The endpoints of the benches: `keys` of them, and the updates of each tick. */
 export class Workload {
   readonly keys: number;
   readonly #pods: readonly Pod[];
@@ -94,6 +94,11 @@ export class Workload {
   /** Tick `t` (from 1) changes `perTick` endpoints. */
   tick(t: number, perTick: number): Update[] {
     return Array.from({ length: perTick }, (_, j) => this.update(t * perTick + j, t));
+  }
+
+  /** Tick `t` of every hundredth key. */
+  touch(t: number): Update[] {
+    return Array.from({ length: Math.ceil(this.keys / 100) }, (_, j) => this.update(j * 100, t));
   }
 }
 

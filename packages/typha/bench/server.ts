@@ -1,11 +1,10 @@
 /**
- * The server process of the fan-out bench: cache, feeder, server and listener as Typha has them, without a datastore.
+ * The server process of the benches: cache, feeder, server and listener as Typha has them, without a datastore.
  * argv: control socket path, keys, KVs per tick. Prints the sync port and the floor port.
  */
-import { createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { systemClock } from "@bulrush/base";
 import { createMetrics, silentLogger } from "@bulrush/service";
 import { SnapshotCache } from "../src/cache/snapshot-cache.ts";
@@ -17,7 +16,8 @@ import { DEFAULT_SERVER_SETTINGS } from "../src/server/settings.ts";
 import { SyncServer } from "../src/server/sync-server.ts";
 import { readTlsMaterial, tlsServerOptions } from "../src/server/tls-material.ts";
 import { certificateFile } from "../src/testing/websocket-client.ts";
-import { type Answer, type Command, onLines } from "./control.ts";
+import { type Answer, type Command, onLines, sharedClockMs } from "./control.ts";
+import { TurnWatch } from "./turn-watch.ts";
 import { Workload } from "./workload.ts";
 
 const [controlPath = "", keys = "", perTick = ""] = process.argv.slice(2);
@@ -29,7 +29,8 @@ const encodeFrame = createFrameEncoder(() => server.connectionCount);
 const cache = new SnapshotCache({ syncer: "felix", epoch: "bench", nowMs: clock.nowMs(), encodeFrame, yieldTurn });
 const feeder = new CacheFeeder({ cache, clock, yieldTurn, maxBatch: 100 });
 const server: SyncServer = new SyncServer({
-  settings: DEFAULT_SERVER_SETTINGS,
+  // The machine may be busy with other things: nobody is cut for that.
+  settings: { ...DEFAULT_SERVER_SETTINGS, handshakeTimeoutMs: 60_000 },
   streams: [{ cache, upstreamAgeMs: () => 0, onFanOut: (durationMs) => feeder.onFanOut(durationMs) }],
   clock,
   random: Math.random,
@@ -57,9 +58,12 @@ const listener = new SyncListener({
   onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
 });
 
-const fill = workload.fill();
-for (let i = 0; i < fill.length; i += 100) await feeder.onUpdates(fill.slice(i, i + 100));
-feeder.onStatusUpdated("in-sync");
+async function fill(): Promise<void> {
+  const updates = workload.fill();
+  for (let i = 0; i < updates.length; i += 100) await feeder.onUpdates(updates.slice(i, i + 100));
+  feeder.onStatusUpdated("in-sync");
+}
+await fill();
 
 // The floor: the same TLS, the same bytes, nothing else.
 const floorSockets: TLSSocket[] = [];
@@ -72,35 +76,75 @@ floorServer.listen(0, "127.0.0.1");
 await once(floorServer, "listening");
 
 let ticks = new Map<number, ReturnType<Workload["tick"]>>();
+let floorFrame = Buffer.alloc(0);
+
+function prepare(from: number, count: number): void {
+  ticks = new Map();
+  for (let t = from; t < from + count; t++) ticks.set(t, workload.tick(t, Number(perTick)));
+  floorFrame = Buffer.from(cache.head.frame);
+  globalThis.gc?.();
+}
+
+/** Publishes ticks at even distances and gives when each was. A late one moves no other. */
+async function pace(from: number, count: number, perSecond: number): Promise<number[]> {
+  const startMs = sharedClockMs();
+  const publishedAtMs: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const leftMs = startMs + (i * 1000) / perSecond - sharedClockMs();
+    if (leftMs > 0) await new Promise((resolve) => setTimeout(resolve, leftMs));
+    publishedAtMs.push(sharedClockMs());
+    void feeder.onUpdates(ticks.get(from + i) ?? []);
+  }
+  return publishedAtMs;
+}
+
+const turns = new TurnWatch();
 let cpu = process.cpuUsage();
-const answer = (socket: Socket): void => {
+
+function makeAnswer(publishedAtMs: readonly number[] = []): Answer {
   const { user, system } = process.cpuUsage(cpu);
   cpu = process.cpuUsage();
-  const reply: Answer = { cpuUs: user + system, frameBytes: cache.head.frame.length };
-  socket.write(`${JSON.stringify(reply)}\n`);
-};
-let floorFrame = Buffer.alloc(0);
+  const { wallMs, cpuMs } = turns.end();
+  return {
+    cpuUs: user + system,
+    frameBytes: cache.head.frame.length,
+    longestTurnMs: wallMs,
+    longestTurnCpuMs: cpuMs,
+    publishedAtMs,
+  };
+}
+
+async function obey(command: Command): Promise<Answer | undefined> {
+  switch (command.do) {
+    case "tick":
+      void feeder.onUpdates(ticks.get(command.t) ?? []);
+      return undefined;
+    case "floor":
+      for (const target of floorSockets) target.write(floorFrame);
+      return undefined;
+    case "prepare":
+      prepare(command.from, command.count);
+      return makeAnswer();
+    case "touch":
+      await feeder.onUpdates(workload.touch(command.t));
+      return makeAnswer();
+    case "pace":
+      return makeAnswer(await pace(command.from, command.count, command.perSecond));
+    case "cpu":
+      return makeAnswer();
+    case "watch": {
+      const answer = makeAnswer();
+      turns.begin();
+      return answer;
+    }
+  }
+}
+
 const control = createServer((socket) => {
   onLines(socket, (message) => {
-    const command = message as Command;
-    switch (command.do) {
-      case "tick":
-        void feeder.onUpdates(ticks.get(command.t) ?? []);
-        return;
-      case "floor":
-        for (const target of floorSockets) target.write(floorFrame);
-        return;
-      case "prepare":
-        ticks = new Map();
-        for (let t = command.from; t < command.from + command.count; t++)
-          ticks.set(t, workload.tick(t, Number(perTick)));
-        floorFrame = Buffer.from(cache.head.frame);
-        globalThis.gc?.();
-        answer(socket);
-        return;
-      case "cpu":
-        answer(socket);
-    }
+    void obey(message as Command).then((answer) => {
+      if (answer !== undefined) socket.write(`${JSON.stringify(answer)}\n`);
+    });
   });
 });
 control.listen(controlPath);

@@ -1,0 +1,4 @@
+export { benchFanOut } from "./fan-out.ts";
+export { benchPropagation } from "./propagation.ts";
+export type { BenchRow } from "./row.ts";
+export { benchSnapshot } from "./snapshot.ts";
