@@ -40,6 +40,7 @@ export type { DatastoreLogger } from "./logger.ts";
 export type { CalicoGroupVersion, KubernetesDatastoreConfig } from "./kubernetes/kubernetes-config.ts";
 export { type LoadedManifests, loadManifests, type LoadOptions } from "./manifest/load.ts";
 export type { ManifestResource } from "./manifest/resource.ts";
+export { readYamlDocument, type YamlDocument } from "./manifest/yaml-document.ts";
 export { type ConversionOptions, type ConvertedItem, toItem } from "./manifest/to-item.ts";
 export type { DatastoreContext } from "./driver/context.ts";
 export { openDatastore } from "./open.ts";

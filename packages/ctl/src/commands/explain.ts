@@ -4,10 +4,11 @@ import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
 import { inputError, usageError } from "../errors.ts";
 import { type Explainer, explainerFor } from "../flow/explain-input.ts";
+import { backendFlows } from "../flow/service-backends.ts";
 import { type FlowText, parseFlow } from "../flow/parse-flow.ts";
 import { verdictRecord, verdictText } from "../flow/print-verdict.ts";
 import { readLines } from "../input/lines.ts";
-import { FILE_OPTION, readManifestsAloud } from "../input/manifests.ts";
+import { readWorld, WORLD_OPTIONS } from "../input/world.ts";
 import { outputFormat, outputOption, printItems, printValue } from "../output/format.ts";
 
 const FORMATS = ["text", "json", "ndjson", "yaml"] as const;
@@ -17,18 +18,23 @@ export const explain: Command = {
   name: "explain",
   summary: "Say whether a connection is allowed, and which rule decides",
   usage: [
-    "explain -f PATH --from POD|IP --to POD|IP --protocol PROTO --port PORT [-o FORMAT]",
-    "explain -f PATH --flows FILE [-o FORMAT]",
+    "explain -f PATH | --live  --from POD|IP --to POD|IP --protocol PROTO --port PORT [-o FORMAT]",
+    "explain -f PATH | --live  --flows FILE [-o FORMAT]",
   ],
   description: [
     "Judges the first packet of a connection with the same graph that the agents program the kernel from, and names the tier, policy and rule that decide: once for the sender's side (egress), once for the receiver's (ingress). A connection is allowed when every side that is a known pod or host allows it. Rules count from 0.",
+    "It says as well what would decide if the deciding rule were not there, and what would change if staged policies were enforced. Host endpoints on the way are judged in the order of the kernel: doNotTrack, preDNAT, then normal policy for what starts or ends at the host, or applyOnForward for what passes through it. Failsafe ports come first.",
     'A pod is written namespace/name. With --flows, each line of a file (or - for standard input) is a flow, {"from","to","protocol","port"}, and each line out is its answer, in order; a flow that cannot be judged gets {"error"}.',
-    "With -o json the answer has every step that was looked at.",
+    "With --steps, and with -o json, the answer has every step that was looked at, with the terms of selectors that fail, and the policies that do not apply to the endpoint, with why.",
   ],
   options: [
-    FILE_OPTION,
-    { name: "from", value: "POD|IP", doc: "Who connects: namespace/pod, or an address." },
-    { name: "to", value: "POD|IP", doc: "To whom: namespace/pod, or an address." },
+    ...WORLD_OPTIONS,
+    {
+      name: "from",
+      value: "POD|IP",
+      doc: "Who connects: namespace/pod, an address, node:NAME or hostendpoint:NODE/NAME.",
+    },
+    { name: "to", value: "POD|IP", doc: "To whom: the same, or service:NAMESPACE/NAME for all of its backends." },
     {
       name: "protocol",
       value: "PROTO",
@@ -49,6 +55,10 @@ export const explain: Command = {
   ],
   examples: [
     {
+      what: "may the shop reach its database by its service, as things stand now?",
+      line: "bulrushctl explain --live --from shop/web --to service:shop/db --port 5432",
+    },
+    {
       what: "may the shop reach its database?",
       line: "bulrushctl explain -f cluster/ --from shop/web --to shop/db --protocol TCP --port 5432",
     },
@@ -67,21 +77,20 @@ export const explain: Command = {
 const SINGLE_FLOW_OPTIONS = ["from", "to", "protocol", "port", "source-port", "icmp-type", "icmp-code"];
 
 async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
-  const path = args.need("file");
   const flows = args.get("flows");
-  if (flows === undefined) return explainOne(path, args, io);
+  if (flows === undefined) return explainOne(args, io);
   const extra = SINGLE_FLOW_OPTIONS.find((name) => args.has(name));
   if (extra !== undefined) throw usageError(`--${extra} does not go with --flows: it stands in each line`);
-  if (path === "-" && flows === "-") throw usageError("-f - and --flows - both want standard input");
+  if (args.get("file") === "-" && flows === "-") throw usageError("-f - and --flows - both want standard input");
   const format = outputFormat(args, FORMATS, "ndjson");
   if (format === "text") throw usageError("--flows prints json, ndjson or yaml");
-  const explainer = explainerFor(await readManifestsAloud(path, io));
+  const explainer = await explainerFor(await readWorld(args, io));
   const withSteps = args.has("steps") || format === "json";
   await printItems(io.out, format, answers(flows, args.get("ip-version"), explainer, withSteps, io));
   return 0;
 }
 
-async function explainOne(path: string, args: Arguments, io: CommandIo): Promise<number> {
+async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
   const format = outputFormat(args, FORMATS, "text");
   const text: FlowText = {
     from: args.need("from"),
@@ -93,22 +102,31 @@ async function explainOne(path: string, args: Arguments, io: CommandIo): Promise
     icmpCode: args.get("icmp-code"),
     ipVersion: args.get("ip-version"),
   };
-  const explainer = explainerFor(await readManifestsAloud(path, io));
-  const parsed = parseFlow(text, explainer.pods);
-  if ("problem" in parsed) throw inputError(parsed.problem);
-  const verdict = explainer.explain(parsed.flow);
+  const world = await readWorld(args, io);
+  const explainer = await explainerFor(world);
+  const [, service] = /^service:(.+)$/.exec(args.need("to")) ?? [];
+  const targets = service === undefined ? [text] : backendFlows(world.updates, service, text);
+  const parsed = targets.map((target) => ({ ...target, ...parseFlow(target, explainer.ends) }));
   const withSteps = args.has("steps") || format === "json";
+  const answers = parsed.map((target) => {
+    if ("problem" in target) throw inputError(target.problem);
+    return { to: String(target.to), flow: target.flow, verdict: explainer.explain(target.flow, true) };
+  });
   if (format !== "text") {
-    await printValue(io.out, format, verdictRecord(verdict, withSteps));
+    const records = answers.map(({ to, flow, verdict }) =>
+      service === undefined
+        ? verdictRecord(verdict, withSteps)
+        : { to, port: flow.port, ...verdictRecord(verdict, withSteps) },
+    );
+    await printValue(io.out, format, service === undefined ? records[0] : { service, backends: records });
     return 0;
   }
-  const port = parsed.flow.port === undefined ? "" : ` ${parsed.flow.port}`;
-  const title = {
-    from: args.need("from"),
-    to: args.need("to"),
-    what: `${String(parsed.flow.protocol).toUpperCase()}${port}`,
-  };
-  await io.out.write(verdictText(title, verdict, io.out, withSteps));
+  for (const [i, { to, flow, verdict }] of answers.entries()) {
+    const port = flow.port === undefined ? "" : ` ${flow.port}`;
+    const title = { from: args.need("from"), to, what: `${String(flow.protocol).toUpperCase()}${port}` };
+    if (i > 0) await io.out.write("\n");
+    await io.out.write(verdictText(title, verdict, io.out, withSteps));
+  }
   return 0;
 }
 
@@ -126,9 +144,9 @@ async function* answers(
       yield { error: `Line ${number}: ${line}` };
       continue;
     }
-    const parsed = parseFlow({ ...(ipVersion !== undefined && { ipVersion }), ...line }, explainer.pods);
+    const parsed = parseFlow({ ...(ipVersion !== undefined && { ipVersion }), ...line }, explainer.ends);
     if ("problem" in parsed) yield { ...line, error: parsed.problem };
-    else yield { ...line, ...verdictRecord(explainer.explain(parsed.flow), withSteps) };
+    else yield { ...line, ...verdictRecord(explainer.explain(parsed.flow, withSteps), withSteps) };
   }
 }
 

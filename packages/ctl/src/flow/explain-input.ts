@@ -1,27 +1,23 @@
-import {
-  type CalcGraph,
-  type CalcMessage,
-  DataplaneState,
-  explainFlow,
-  type Flow,
-  type FlowVerdict,
-} from "@bulrush/calc";
-import { graphInSync } from "../input/graph.ts";
-import type { ManifestInput } from "../input/manifests.ts";
-import { type KnownPods, knownPods } from "./known-pods.ts";
+import { type ExplainerOptions, Explainer as FlowExplainer, type Flow, type FlowVerdict } from "@bulrush/calc";
+import { felixParametersOf } from "@bulrush/datastore";
+import type { World } from "../input/world.ts";
+import { failsafePortsOf } from "./failsafe-ports.ts";
+import { type KnownEnds, knownEnds } from "./known-ends.ts";
 
-/** Answers for flows on one set of manifests. */
+/** Answers for flows on one set of manifests, or one datastore. */
 export interface Explainer {
-  readonly pods: KnownPods;
-  explain(flow: Flow): FlowVerdict;
+  readonly ends: KnownEnds;
+  /** `full`: see Explainer.explain in calc. */
+  explain(flow: Flow, full?: boolean): FlowVerdict;
 }
 
 /** The graph with every host's endpoints in it, and what it has sent: the same that an agent would program. */
-export function explainerFor(input: Pick<ManifestInput, "updates" | "resources">): Explainer {
-  const state = new DataplaneState();
-  const graph: CalcGraph = graphInSync(input.updates, "*", (message: CalcMessage) => {
-    if (message.msg !== "DatastoreNotReady") state.apply(message);
-  });
-  const details = { describeIpSet: (id: string) => graph.describeIpSet(id) };
-  return { pods: knownPods(state, input.resources), explain: (flow) => explainFlow(state, flow, details) };
+export async function explainerFor({ updates, resources }: World): Promise<Explainer> {
+  const options: ExplainerOptions = { parametersOf: felixParametersOf, failsafe: await failsafePortsOf(updates) };
+  const explainer = new FlowExplainer(options);
+  explainer.update(updates);
+  return {
+    ends: knownEnds(explainer.state, resources, updates),
+    explain: (flow, full = false) => explainer.explain(flow, full),
+  };
 }

@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KnownPods } from "./known-pods.ts";
+import type { StateWorkload } from "@bulrush/calc";
+import { DataplaneState } from "@bulrush/calc";
+import { knownEnds } from "./known-ends.ts";
 import { type FlowText, parseFlow } from "./parse-flow.ts";
 
-const PODS: KnownPods = { problem: (name) => (["x/a", "x/b"].includes(name) ? undefined : `Unknown pod "${name}"`) };
+const STATE = new DataplaneState();
+for (const workload of ["x/a", "x/b"])
+  STATE.workloadEndpoints.set(workload, { id: { workload } } as unknown as StateWorkload);
+STATE.hostEndpoints.set("one/eth0", {} as never);
+const NODE = { type: "Resource", kind: "Node", namespace: "", name: "one" } as const;
+const ENDS = knownEnds(STATE, [], [{ key: NODE, path: "", value: undefined, revision: "", type: "new" }]);
 const base = { from: "x/a", to: "x/b", protocol: "TCP", port: 80 };
 
 function parse(change: Partial<Record<keyof FlowText, unknown>>): unknown {
-  const parsed = parseFlow({ ...base, ...change }, PODS);
+  const parsed = parseFlow({ ...base, ...change }, ENDS);
   return "flow" in parsed ? parsed.flow : parsed.problem;
 }
 
@@ -17,6 +24,8 @@ test("parseFlow() reads pods, addresses, protocols of any case and ports of any 
   assert.deepEqual(parse({ protocol: "tcp", port: "80" }), flow);
   assert.deepEqual(parse({ from: "10.0.0.1" }), { ...flow, source: { address: "10.0.0.1" } });
   assert.deepEqual(parse({ to: "2001:DB8::0:1" }), { ...flow, destination: { address: "2001:db8::1" } });
+  assert.deepEqual(parse({ from: "node:one" }), { ...flow, source: { host: "one" } });
+  assert.deepEqual(parse({ to: "hostendpoint:one/eth0" }), { ...flow, destination: { hostEndpoint: "one/eth0" } });
   assert.deepEqual(parse({ protocol: 132 }), { ...flow, protocol: 132 });
   assert.deepEqual(parse({ protocol: "17" }), { ...flow, protocol: 17 });
   assert.deepEqual(parse({ ipVersion: "6", sourcePort: 1024 }), { ...flow, ipVersion: 6, sourcePort: 1024 });
@@ -30,7 +39,9 @@ test("parseFlow() reads pods, addresses, protocols of any case and ports of any 
 
 const bad: readonly [change: Partial<Record<keyof FlowText, unknown>>, want: RegExp][] = [
   [{ from: "x/nobody" }, /^Unknown pod "x\/nobody"$/],
-  [{ to: "y/b" }, /^Unknown pod "y\/b"$/],
+  [{ to: "y/b" }, /^Unknown pod "y\/b"; did you mean "x\/b"\?$/],
+  [{ to: "node:oen" }, /^Unknown node "oen"; did you mean "one"\?$/],
+  [{ to: "hostendpoint:one/eth1" }, /^Unknown host endpoint "one\/eth1"; did you mean "one\/eth0"\?$/],
   [{ from: undefined }, /^No "from" in the flow/],
   [{ to: 7 }, /^No "to" in the flow/],
   [{ to: "web" }, /^"web" \(to\) is neither namespace\/pod nor an address$/],

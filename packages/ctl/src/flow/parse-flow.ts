@@ -1,7 +1,6 @@
 import type { Flow, FlowEnd } from "@bulrush/calc";
-import { formatAddress, parseAddress } from "@bulrush/ip";
 import { PROTOCOL_NUMBERS, protocolNumber } from "@bulrush/model";
-import type { KnownPods } from "./known-pods.ts";
+import type { KnownEnds } from "./known-ends.ts";
 
 /** A flow as the user writes it, on the command line or in a line of a file. Names as in the file. */
 export interface FlowText {
@@ -22,10 +21,10 @@ const WITH_PORTS: ReadonlySet<string> = new Set(["tcp", "udp", "sctp", "udplite"
 const NAME_OF: ReadonlyMap<number, string> = new Map([...PROTOCOL_NUMBERS].map(([name, number]) => [number, name]));
 
 /** Checks a flow; never throws. */
-export function parseFlow(text: FlowText, pods: KnownPods): ParsedFlow {
-  const source = parseEnd(text.from, "from", pods);
+export function parseFlow(text: FlowText, ends: KnownEnds): ParsedFlow {
+  const source = parseEnd(text.from, "from", ends);
   if (typeof source === "string") return { problem: source };
-  const destination = parseEnd(text.to, "to", pods);
+  const destination = parseEnd(text.to, "to", ends);
   if (typeof destination === "string") return { problem: destination };
   const protocol = parseProtocol(text.protocol);
   if (protocol === undefined)
@@ -67,14 +66,12 @@ export function parseFlow(text: FlowText, pods: KnownPods): ParsedFlow {
   };
 }
 
-/** An address, or the `namespace/name` of a pod that is known. A problem otherwise. */
-function parseEnd(value: unknown, field: string, pods: KnownPods): FlowEnd | string {
+/** An end that is known. A problem otherwise. */
+function parseEnd(value: unknown, field: string, ends: KnownEnds): FlowEnd | string {
   if (typeof value !== "string" || value === "")
-    return `No "${field}" in the flow; expected namespace/pod or an address`;
-  const address = parseAddress(value);
-  if (address !== undefined) return { address: formatAddress(address) };
-  if (!value.includes("/")) return `"${value}" (${field}) is neither namespace/pod nor an address`;
-  return pods.problem(value) ?? { workload: value };
+    return `No "${field}" in the flow; expected namespace/pod, an address, node:NAME or hostendpoint:NODE/NAME`;
+  const end = ends.find(value, field);
+  return "problem" in end ? end.problem : end;
 }
 
 function parseProtocol(value: unknown): string | number | undefined {
