@@ -95,7 +95,8 @@ for (const dir of packageDirs) {
   const referenced = (tsconfig.references ?? []).map((reference) => basename(resolve(ROOT, dir, reference.path)));
   if (wanted.toSorted(compareStrings).join() !== referenced.toSorted(compareStrings).join())
     problems.push(`${dir}/tsconfig.json: references [${referenced.join(", ")}] but depends on [${wanted.join(", ")}]`);
-  for (const file of globSync(`${dir}/{src,bin,bench}/**/*.ts`, { cwd: ROOT })) checkFile(file, owner, declared);
+  for (const file of globSync(`${dir}/{src,bin,bench,build}/**/*.{ts,tsx}`, { cwd: ROOT }))
+    checkFile(file, owner, declared);
 }
 
 const solution = JSON.parse(readFileSync(join(ROOT, "tsconfig.json"), "utf8")) as {

@@ -1,0 +1,70 @@
+import { compareStrings } from "@bulrush/base";
+import { Explainer } from "@bulrush/calc";
+import { readKV, type Update, type Value } from "@bulrush/model";
+import type { KV, ServerMessage } from "@bulrush/proto";
+import type { AskedFlow, ExplainAnswer, LoadedSnapshot } from "./messages.ts";
+import { parseAskedFlow } from "./parse-flow.ts";
+import { listPolicies } from "./policy-list.ts";
+
+/** The graph of all hosts on one snapshot of a Typha: the code that agents run, without a kernel. */
+export class LoadedGraph {
+  readonly #explainer = new Explainer();
+  readonly #updates: Update[] = [];
+  #unknownKeys = 0;
+  #sequence = 0;
+  #status = "";
+
+  /** A message of the snapshot, in its order. */
+  take(message: ServerMessage): void {
+    if (message.type === "snapshot") for (const kv of message.kvs) this.#add(kv);
+    else if (message.type === "snapshot-end") this.#sequence = message.sequence;
+    else if (message.type === "status") this.#status = message.status;
+  }
+
+  get keys(): number {
+    return this.#updates.length;
+  }
+
+  /** After the last message. `epoch` and `atMs` (Unix ms) are handed on. */
+  finish(epoch: string, atMs: number): LoadedSnapshot {
+    this.#explainer.update(this.#updates);
+    const { state } = this.#explainer;
+    const workloads = new Set([...state.workloadEndpoints.values()].map(({ id }) => id.workload));
+    return {
+      epoch,
+      sequence: this.#sequence,
+      status: this.#status,
+      keys: this.#updates.length,
+      atMs,
+      unknownKeys: this.#unknownKeys,
+      tiers: listPolicies(this.#updates, state),
+      ends: [...workloads].sort(compareStrings),
+    };
+  }
+
+  explain(asked: AskedFlow): ExplainAnswer {
+    const { state } = this.#explainer;
+    const flow = parseAskedFlow(asked, (workload) => state.endpointsOfWorkload(workload).length > 0);
+    if (typeof flow === "string") return { ok: false, problem: flow };
+    try {
+      return { ok: true, verdict: this.#explainer.explain(flow, true) };
+    } catch (error) {
+      return { ok: false, problem: (error as Error).message };
+    }
+  }
+
+  #add({ path, value, revision, updateType }: KV): void {
+    const read = readKV(path, value);
+    if (read === undefined) {
+      this.#unknownKeys++;
+      return;
+    }
+    this.#updates.push({
+      key: read.key,
+      path: read.path,
+      value: read.value as Value | undefined,
+      revision,
+      type: updateType,
+    });
+  }
+}
