@@ -1,9 +1,12 @@
-/** Writes the role of Typha into `deploy/rbac`. */
+/** Writes the role of Typha into `deploy/rbac` and into the chart. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { TYPHA_ROLE_FILE, typhaRole } from "./typha-role.ts";
 
-const file = join(import.meta.dirname, "..", TYPHA_ROLE_FILE);
-mkdirSync(dirname(file), { recursive: true });
-writeFileSync(file, typhaRole());
-process.stdout.write(`${TYPHA_ROLE_FILE}\n`);
+// A chart can read only what is inside of it.
+for (const name of [TYPHA_ROLE_FILE, "deploy/helm/bulrush/files/typha-role.yaml"]) {
+  const file = join(import.meta.dirname, "..", name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, typhaRole());
+  process.stdout.write(`${name}\n`);
+}

@@ -129,6 +129,12 @@ export class KubeAdmin {
     return this.#mustDo("PATCH", path, object, "application/apply-patch+yaml");
   }
 
+  /** The same without any effect: what the server would make of it. Fields that it does not know are refused. */
+  async dryRun(object: KubeObject): Promise<KubeObject> {
+    const path = `${await this.#path(object)}?fieldManager=lab&force=true&dryRun=All&fieldValidation=Strict`;
+    return this.#mustDo("PATCH", path, object, "application/apply-patch+yaml");
+  }
+
   /**
    * At once: there is no kubelet that would end a pod. Returns whether it was there.
    *
