@@ -37,6 +37,18 @@ describe("readRuleCounters()", () => {
     ]);
   });
 
+  it("finds the tier of a policy that stands in a group", () => {
+    const rules: readonly CountedRule[] = [
+      { chain: "filter-cali-gi-hash", target: "filter-cali-pi-gnp/a" },
+      { chain: "filter-cali-gi-hash", target: "filter-cali-pi-gnp/b" },
+      { chain: "filter-cali-pi-gnp/b", comment: "rule 0", ...count(3) },
+      { chain: "filter-cali-tw-calia", comment: "Start of tier security" },
+      { chain: "filter-cali-tw-calia", target: "filter-cali-gi-hash" },
+    ];
+    const counters = readRuleCounters({ rules: (family) => (family === "ip" ? [...rules] : []) });
+    assert.deepEqual(counters.map(brief), ["security|gnp/b|ingress|rule 0|3"]);
+  });
+
   it("adds up both families, and all hooks and endpoints", () => {
     const more: readonly CountedRule[] = [
       { chain: "mangle-cali-pi-np/red/web", comment: "rule 0", ...count(10) },

@@ -20,6 +20,7 @@ const TABLE = "calico";
 /** Chains of policies and profiles, and of endpoints (render/names.ts). */
 const POLICY_CHAIN = /^(?:raw|mangle|filter)-cali-(pi|po|pri|pro)-(.+)$/;
 const ENDPOINT_CHAIN = /^(?:raw|mangle|filter)-cali-(tw|fw|th|fh|thfw|fhfw)-/;
+const GROUP_CHAIN = /^(?:raw|mangle|filter)-cali-(gi|go)-/;
 const INGRESS: ReadonlySet<string> = new Set(["pi", "pri", "tw", "fh", "fhfw"]);
 const TIER_START = "Start of tier ";
 const TIER_END = "End of tier ";
@@ -49,7 +50,7 @@ export function readRuleCounters(nft: Pick<NftConnection, "rules">): RuleCounter
   return [...sums].sort(([a], [b]) => compareStrings(a, b)).map(([, counter]) => counter);
 }
 
-/** The tier of each policy chain: that under whose heading endpoint chains jump to it. */
+/** The tier of each policy chain: that under whose heading endpoint chains jump to it, or to a group that jumps to it. */
 function tiersOf(rules: readonly CountedRule[]): ReadonlyMap<string, string> {
   const tiers = new Map<string, string>();
   let chain = "";
@@ -59,6 +60,10 @@ function tiersOf(rules: readonly CountedRule[]): ReadonlyMap<string, string> {
     chain = own;
     if (comment?.startsWith(TIER_START) === true && ENDPOINT_CHAIN.test(own)) tier = comment.slice(TIER_START.length);
     if (target !== undefined && tier !== "") tiers.set(target, tier);
+  }
+  for (const { chain: group, target } of rules) {
+    const tierOfGroup = target !== undefined && GROUP_CHAIN.test(group) ? tiers.get(group) : undefined;
+    if (target !== undefined && tierOfGroup !== undefined) tiers.set(target, tierOfGroup);
   }
   return tiers;
 }

@@ -1,6 +1,8 @@
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { createDesiredTables, type DesiredTables } from "../desired/tables.ts";
+import type { DesiredTable } from "../desired/desired-table.ts";
+import { ArpManager } from "./arp-manager.ts";
 import { DscpManager } from "./dscp-manager.ts";
 import { FixedChainsManager } from "./fixed-chains-manager.ts";
 import { FloatingIpsManager } from "./floating-ips-manager.ts";
@@ -36,11 +38,13 @@ export class RulesetManagers implements Manager {
   readonly tables: DesiredTables;
   readonly ipSets: IpSetsManager;
   readonly hostEndpoints: HostEndpointsManager;
+  readonly #arp: ArpManager;
   readonly #managers: readonly Manager[];
 
   constructor({ config, endpoints, interfaces, onBadMember }: RulesetInputs) {
     this.tables = createDesiredTables(config.ipv6Support);
     this.ipSets = new IpSetsManager(this.tables, onBadMember);
+    this.#arp = new ArpManager(endpoints);
     const groups = new PolicyGroups(config, this.tables);
     this.hostEndpoints = new HostEndpointsManager(config, this.tables, interfaces, groups);
     const workloads = new WorkloadChainsManager(config, this.tables, endpoints, groups);
@@ -57,7 +61,13 @@ export class RulesetManagers implements Manager {
       fixed,
       new PolicyManager(config, this.tables, this.ipSets),
       groups,
+      this.#arp,
     ];
+  }
+
+  /** The tables of both families, and that of ARP. */
+  get allTables(): readonly DesiredTable[] {
+    return [...this.tables.values(), this.#arp.table];
   }
 
   onUpdate(message: ToDataplane): void {
@@ -72,6 +82,6 @@ export class RulesetManagers implements Manager {
   /** After it, the tables are settled and can be read. */
   completeDeferredWork(): void {
     for (const manager of this.#managers) manager.completeDeferredWork();
-    for (const table of this.tables.values()) table.settle();
+    for (const table of this.allTables) table.settle();
   }
 }

@@ -7,8 +7,8 @@ import { RulesetManagers } from "../manager/ruleset-managers.ts";
 import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 
 /**
- * The whole ruleset that a dataplane would program after these messages: tables `ip calico` and, with IPv6,
- * `ip6 calico`. Pure: the managers of the apply loop make it, on a host whose interfaces are not known (host endpoints
+ * The whole ruleset that a dataplane would program after these messages: tables `ip calico`, with IPv6
+ * `ip6 calico`, and `arp calico-arp`. Pure: the managers of the apply loop make it, on a host whose interfaces are not known (host endpoints
  * that are matched by address alone have no chains). `settings` as in `DataplaneWorkerOptions`; a ConfigUpdate that
  * comes first is laid over them.
  */
@@ -29,5 +29,5 @@ export function renderRuleset(
   }
   managers ??= start(settings);
   managers.completeDeferredWork();
-  return [...managers.tables.values()].map((table) => table.state());
+  return managers.allTables.map((table) => table.state());
 }
