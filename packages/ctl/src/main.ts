@@ -25,7 +25,7 @@ export async function main(argv: readonly string[], io: CommandIo): Promise<numb
     await io.err.write(`${io.err.style("red", "error:")} ${messageOf(error)}\n`);
     if (hasCode(error, "CTL_USAGE")) await io.err.write(`Try ${helpHint(argv)}\n`);
     await io.err.flush();
-    return hasCode(error, "CTL_USAGE") ? 2 : 1;
+    return hasCode(error, "CTL_USAGE") ? 2 : failureCodeOf(argv[0]);
   }
 }
 
@@ -61,6 +61,11 @@ function findCommand(name: string): CommandEntry {
     COMMANDS.map((command) => command.name),
   );
   throw usageError(`Unknown command "${name}"${near === undefined ? "" : `; did you mean ${near}?`}`);
+}
+
+async function failureCodeOf(name: string | undefined): Promise<number> {
+  const entry = COMMANDS.find((command) => command.name === name);
+  return (await entry?.load())?.failureCode ?? 1;
 }
 
 function helpHint(argv: readonly string[]): string {

@@ -17,8 +17,12 @@ export interface Command {
   readonly usage: readonly string[];
   /** Paragraphs. */
   readonly description: readonly string[];
+  /** Lines of a file that the command reads, printed as they are behind the description. */
+  readonly sample?: readonly string[];
   readonly options: readonly OptionSpec[];
   readonly examples: readonly Example[];
+  /** Exit code when the input is bad. Default: 1; a command whose 1 is an answer has 2. */
+  readonly failureCode?: number;
   /** Resolves with the exit code; throws CtlError for what the user did wrong. */
   run(args: Arguments, io: CommandIo): Promise<number>;
 }

@@ -13,6 +13,7 @@ export function commandHelp(command: Command, program: string, out: Output): str
     ...command.usage.map((line, index) => `${index === 0 ? heading("Usage:") : "      "} ${program} ${line}`),
     "",
     ...command.description.flatMap((paragraph) => [...wrap(paragraph, 0), ""]),
+    ...(command.sample === undefined ? [] : [...command.sample.map((line) => `  ${line}`), ""]),
     heading("Options:"),
     ...options.flatMap((option) => {
       const [first = "", ...rest] = wrap(option.doc, width);

@@ -142,7 +142,7 @@ test("explain takes a service as its backends", async () => {
   assert.match(byAddress.notes?.[0] ?? "", /address of service shop\/front/);
   const rows: readonly (readonly [to: string, port: string, err: RegExp])[] = [
     ["service:shop/none", "80", /Unknown service "shop\/none"/],
-    ["service:shop/front", "81", /has no port TCP 81; it has TCP 80/],
+    ["service:shop/front", "81", /has no port TCP "81"; it has TCP 80/],
   ];
   for (const [to, port, err] of rows) {
     const refused = await runCli(["explain", "-f", path, "--from", "1.1.1.1", "--to", to, "--port", port]);

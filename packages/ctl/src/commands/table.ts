@@ -38,6 +38,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./explain.ts")).explain,
   },
   {
+    name: "test",
+    summary: "Check that policy does what a file of expectations says",
+    load: async () => (await import("./test.ts")).testCommand,
+  },
+  {
     name: "get",
     summary: "Show what the datastore holds",
     load: async () => (await import("./get.ts")).get,

@@ -102,7 +102,7 @@ function stepText(step: ExplainStep, out: Output): string {
 }
 
 /** The verdict in its colour. */
-export function word(verdict: Outcome["verdict"], out: Output): string {
+export function word(verdict: Outcome["verdict"], out: Pick<Output, "style">): string {
   if (verdict === "none") return "undecided";
   return verdict === "allow" ? out.style("green", "allow") : out.style("red", "deny");
 }

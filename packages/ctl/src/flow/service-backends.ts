@@ -21,7 +21,7 @@ export function backendFlows(updates: readonly Update[], service: string, flow: 
   if (port === undefined) {
     const known = ports.map((one) => `${one.protocol ?? "TCP"} ${one.port}`).join(", ");
     throw inputError(
-      `Service "${service}" has no port ${protocol} ${String(flow.port ?? "")}; it has ${known || "none"}`,
+      `Service "${service}" has no port ${protocol} ${flow.port === undefined ? "(none given)" : JSON.stringify(flow.port)}; it has ${known || "none"}`,
     );
   }
   const flows = new Map<string, FlowText>();

@@ -31,6 +31,17 @@ export async function readManifests(path: string, io: CommandIo): Promise<Manife
   return { resources: loaded.resources, updates, problems: [...loaded.problems, ...problems] };
 }
 
+/** Of several paths together, with the problems said on standard error. */
+export async function readManifestsOf(paths: readonly string[], io: CommandIo): Promise<ManifestInput> {
+  const loaded = [];
+  for (const path of paths) loaded.push(await loadManifests(path, { stdin: io.stdin }));
+  const resources = loaded.flatMap((one) => one.resources);
+  const { updates, problems } = convertResources(resources);
+  const input = { resources, updates, problems: [...loaded.flatMap((one) => one.problems), ...problems] };
+  await reportProblems(input.problems, io);
+  return input;
+}
+
 /** {@link readManifests}, with the problems said on standard error. */
 export async function readManifestsAloud(path: string, io: CommandIo): Promise<ManifestInput> {
   const input = await readManifests(path, io);

@@ -5,7 +5,7 @@ import type { Arguments } from "../cli/arguments.ts";
 import type { CommandIo } from "../cli/io.ts";
 import type { OptionSpec } from "../cli/option.ts";
 import { inputError, usageError } from "../errors.ts";
-import { FILE_OPTION, readManifestsAloud, reportProblems } from "./manifests.ts";
+import { FILE_OPTION, readManifestsOf, reportProblems } from "./manifests.ts";
 
 /** What flows are judged on. */
 export interface World {
@@ -17,15 +17,18 @@ export interface World {
 
 const TIME_LIMIT_MS = 600_000;
 
-/** -f PATH or --live. */
+/** -f PATH (several, together) or --live. */
 export const WORLD_OPTIONS: readonly OptionSpec[] = [
-  FILE_OPTION,
+  { ...FILE_OPTION, multiple: true, doc: `${FILE_OPTION.doc} May be given several times.` },
   { name: "live", doc: "Instead of manifests: what the datastore of the environment holds now." },
 ];
 
 /** The manifests of -f, or what the datastore holds. */
 export async function readWorld(args: Arguments, io: CommandIo): Promise<World> {
-  if (!args.has("live")) return readManifestsAloud(args.need("file"), io);
+  if (!args.has("live")) {
+    args.need("file");
+    return readManifestsOf(args.all("file"), io);
+  }
   if (args.has("file")) throw usageError("-f and --live are two sources: give one");
   return readLiveWorld(io);
 }
@@ -63,6 +66,6 @@ export async function readLiveWorld(io: CommandIo): Promise<World> {
   } finally {
     cancel();
     await syncer.stop();
-    driver.close();
+    await driver.close();
   }
 }
