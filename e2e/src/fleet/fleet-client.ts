@@ -38,6 +38,7 @@ export class FleetClient {
       random,
       backoffInitialMs: 200,
       backoffMaxMs: 2000,
+      staleLeaveMs: 5000,
       callbacks: {
         onUpdates: (updates) => this.#onUpdates(updates, exists),
         onStatusUpdated: (status) => {

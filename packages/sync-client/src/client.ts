@@ -1,4 +1,4 @@
-import { assert, Backoff, CodedError, messageOf } from "@bulrush/base";
+import { assert, CodedError, messageOf } from "@bulrush/base";
 import type { Logger } from "@bulrush/service";
 import { AckTracker } from "./ack-tracker.ts";
 import { AckSender } from "./ack-sender.ts";
@@ -9,8 +9,8 @@ import { SyncClientError } from "./errors.ts";
 import { Freshness } from "./freshness.ts";
 import { Link } from "./link.ts";
 import type { HeldState, SyncClient, SyncClientCallbacks, SyncClientOptions, SyncClientState } from "./options.ts";
-import { formatServerAddress, parseServerAddress, type ServerAddress } from "./server-address.ts";
-import { ServerPicker } from "./server-picker.ts";
+import { formatServerAddress, type ServerAddress } from "./server-address.ts";
+import { ServerChoice } from "./server-choice.ts";
 import type { SessionStream } from "./session.ts";
 import { ServerList } from "./server-list.ts";
 import { StaleTimer } from "./stale-timer.ts";
@@ -18,25 +18,18 @@ import { StateKeeper } from "./state-keeper.ts";
 import type { TLSMaterial } from "./tls.ts";
 import { type Ping, revisionNumber, type Welcome } from "@bulrush/proto";
 
-/** Between two dials of one round over the known servers. */
-const NEXT_SERVER_DELAY_MS = 100;
-/** Part of a round's tries; a round has at least three. */
-const TRIES_PER_SERVER = 2;
-const MIN_SERVERS = 3;
 /** Servers that are dialled at the same time, at most. */
 const MAX_RACERS = 3;
 /** A server that answers is given this long for its welcome before another is dialled beside it. */
 const PATIENCE_MS = 5000;
 /** A warning about a bad key comes at most this often. */
 const BAD_KEY_WARNING_MS = 5 * 60_000;
-/** What a server may ask for at most. */
-const MAX_RETRY_AFTER_MS = 10 * 60_000;
 
 /**
  * Follows one server after another, for ever. Nothing happens before `start`.
  *
  * ```
- *  servers -> ServerPicker -> DialRace -> Link: Connection (ws, TLS, time-outs) -> Session (order of messages)
+ *  servers -> ServerChoice -> DialRace -> Link: Connection (ws, TLS, time-outs) -> Session (order of messages)
  *                 ^                               |  pause                          |
  *                 | hints, pauses                 +---------- DedupeBuffer <--------+
  *                 +-- lost, goodbye, stale                         |
@@ -58,8 +51,7 @@ class Client implements SyncClient {
   readonly #options: SyncClientOptions;
   readonly #log: Logger | undefined;
   readonly #servers: ServerList;
-  readonly #picker: ServerPicker;
-  readonly #backoff: Backoff;
+  readonly #choice: ServerChoice;
   readonly #stale: StaleTimer;
   readonly #freshness: Freshness = new Freshness();
   readonly #stream: SessionStream = {
@@ -83,7 +75,6 @@ class Client implements SyncClient {
   #wantsMove = false;
   /** Before the next dial, after a loss; 0: none. */
   #lossDelayMs = 0;
-  #failuresInRow = 0;
   #badKeyWarnedMs: number | undefined;
   #loop: Promise<void> | undefined;
 
@@ -104,15 +95,19 @@ class Client implements SyncClient {
     this.#stale = new StaleTimer({
       clock,
       random,
+      leaveMs: options.staleLeaveMs ?? 60_000,
       onDue: () => {
         if (this.#freshness.staleSinceMs !== undefined) this.#leave();
       },
     });
-    this.#picker = new ServerPicker({ random: options.random, nodeName: options.nodeName });
-    this.#backoff = new Backoff(
-      { initialMs: options.backoffInitialMs ?? 500, maxMs: options.backoffMaxMs ?? 30_000 },
-      options.random,
-    );
+    this.#choice = new ServerChoice({
+      clock,
+      random,
+      nodeName: options.nodeName,
+      backoffInitialMs: options.backoffInitialMs ?? 500,
+      backoffMaxMs: options.backoffMaxMs ?? 30_000,
+      known: () => this.#servers.known,
+    });
     this.#clientId = randomId(options.random);
     this.#maxPending = options.maxPendingUpdates ?? 50_000;
     this.#state = new StateKeeper(options, () => ({
@@ -185,33 +180,32 @@ class Client implements SyncClient {
 
   /** Without a server: dials until one takes us or all that were dialled failed. Returns the delay before the next. */
   async #dial(): Promise<number> {
-    const { clock, random } = this.#options;
+    const { random } = this.#options;
     await this.#servers.refresh();
     if (this.#abort.signal.aborted) return 0;
-    const pick = this.#picker.next(this.#servers.known, clock.monotonicMs());
+    const pick = this.#choice.next();
     // Half of the time that a server asked for is added at random, so that its clients do not come back together.
     if (pick.type === "wait") return pick.waitMs * (1 + random() / 2);
     if (pick.type === "none") {
       this.#state.failed(new SyncClientError("SYNC_CLIENT_DISCOVERY", "No server is known"));
-      return this.#backoff.nextMs();
+      return this.#choice.delayWithoutServers();
     }
     this.#state.set({ phase: "connecting", server: pick.address, serverName: undefined });
     const failures = await this.#runRace(pick.address);
     let delayMs = 0;
-    for (const { address, error } of failures) delayMs = this.#delayAfter(address, error, false);
+    for (const { address, error } of failures) delayMs = this.#choice.delayAfter(address, error, false);
     return this.#link === undefined ? delayMs : 0;
   }
 
   /** To another server, while this one is still followed. */
   async #move(): Promise<void> {
-    const { clock } = this.#options;
     this.#wantsMove = false;
     await this.#servers.refresh();
     const left = this.#link;
     if (this.#abort.signal.aborted || left === undefined) return;
-    const pick = this.#picker.next(this.#servers.known, clock.monotonicMs(), [left.address]);
+    const pick = this.#choice.next([left.address]);
     const failures = pick.type === "server" ? await this.#runRace(pick.address) : [];
-    for (const { address, error } of failures) this.#heed(address, error);
+    for (const { address, error } of failures) this.#choice.heed(address, error);
     if (this.#link === left) {
       left.release();
       if (left.goodbye === undefined) this.#stale.retry();
@@ -229,7 +223,7 @@ class Client implements SyncClient {
       patienceMs: PATIENCE_MS,
       maxRacers: MAX_RACERS,
       next: (racing) => {
-        const pick = this.#picker.next(this.#servers.known, clock.monotonicMs(), inUse(racing));
+        const pick = this.#choice.next(inUse(racing));
         return pick.type === "server" ? pick.address : undefined;
       },
       dial: (address, outcome) => this.#dialOne(address, outcome),
@@ -351,8 +345,8 @@ class Client implements SyncClient {
     const { goodbye } = link;
     if (this.#link !== link || goodbye === undefined) return;
     this.#log?.info("Sync server says goodbye", { server: formatServerAddress(link.address), error: goodbye });
-    if (this.#isStable(link)) this.#picker.succeeded(link.address, this.#options.clock.monotonicMs());
-    this.#heed(link.address, goodbye);
+    if (this.#isStable(link)) this.#choice.succeeded(link.address);
+    this.#choice.heed(link.address, goodbye);
     this.#leave();
   }
 
@@ -373,7 +367,7 @@ class Client implements SyncClient {
     this.#stale.stop();
     this.#state.failed(error);
     this.#log?.warn("Lost sync server", { server: formatServerAddress(link.address), error });
-    this.#lossDelayMs = this.#delayAfter(link.address, error, this.#isStable(link));
+    this.#lossDelayMs = this.#choice.delayAfter(link.address, error, this.#isStable(link));
     if (this.#race !== undefined) this.#state.set({ phase: "connecting" });
     this.#attention.resolve();
   }
@@ -399,29 +393,6 @@ class Client implements SyncClient {
     await this.#servers.wait(delayMs);
   }
 
-  #delayAfter(address: ServerAddress, error: Error, wasStable: boolean): number {
-    const { clock, random } = this.#options;
-    const nowMs = clock.monotonicMs();
-    if (wasStable) {
-      this.#backoff.reset();
-      this.#failuresInRow = 0;
-      this.#picker.succeeded(address, nowMs);
-    } else this.#failuresInRow++;
-    this.#heed(address, error);
-    const triesInRound = TRIES_PER_SERVER * Math.max(MIN_SERVERS, this.#servers.known.length);
-    if (this.#picker.hasUntried(this.#servers.known, nowMs) && this.#failuresInRow < triesInRound)
-      return NEXT_SERVER_DELAY_MS * (0.5 + random() / 2);
-    return this.#backoff.nextMs();
-  }
-
-  /** What the server asked for: to be left alone for a while, and where to go. */
-  #heed(address: ServerAddress, error: Error): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    const { retryAfterMs, peers } = wordsOf(error);
-    if (retryAfterMs > 0) this.#picker.pause(address, nowMs + retryAfterMs, nowMs);
-    if (peers.length > 0) this.#picker.hint(peers);
-  }
-
   /** There is room again for what the server sends. */
   #relieve(): void {
     if (this.#stream.buffer.pendingKVs <= this.#maxPending / 2) this.#link?.resume();
@@ -445,24 +416,6 @@ class Client implements SyncClient {
     if (this.#badKeyWarnedMs !== undefined && nowMs - this.#badKeyWarnedMs < BAD_KEY_WARNING_MS) return;
     this.#badKeyWarnedMs = nowMs;
     this.#log?.warn("Server sent a key that is not known", { path });
-  }
-}
-
-function wordsOf(error: Error): { readonly retryAfterMs: number; readonly peers: readonly ServerAddress[] } {
-  if (!(error instanceof SyncClientError)) return { retryAfterMs: 0, peers: [] };
-  const { retryAfterMs, peers } = error.data;
-  return {
-    retryAfterMs: typeof retryAfterMs === "number" ? Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) : 0,
-    peers: Array.isArray(peers) ? peers.flatMap(parsePeer) : [],
-  };
-}
-
-function parsePeer(text: unknown): ServerAddress[] {
-  try {
-    return [parseServerAddress(String(text))];
-  } catch {
-    // A peer that cannot be read is no reason to leave the others.
-    return [];
   }
 }
 

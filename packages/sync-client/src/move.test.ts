@@ -27,7 +27,7 @@ interface Scene extends Fixture {
 async function scene(t: TestContext, { isAlone = false } = {}): Promise<Scene> {
   const [server, other] = [await ScriptedServer.start(), await ScriptedServer.start()];
   const servers: ServerAddress[] = [server.address];
-  const fixture = startClient([], { servers: () => Promise.resolve(servers) });
+  const fixture = startClient([], { servers: () => Promise.resolve(servers), staleLeaveMs: 10_000 });
   t.after(async () => {
     await fixture.client.stop();
     await server.close();
@@ -155,7 +155,9 @@ test("a client leaves a stale server for a fresh one", async (t) => {
   peer.send(stalePing(900_000));
   await until(() => client.state().staleSinceMs === 900_000, "the client knows");
   // With random = 0.5: half of ten seconds.
-  await clock.advance(5000);
+  await clock.advance(4900);
+  assert.equal(other.accepted, 0);
+  await clock.advance(100);
   const next = await other.accept();
   await next.next("hello");
   next.send(welcome({ epoch: "e2", resume: "buckets", buckets: [], sequence: 5 }), ...snapshotOf(5, []), IN_SYNC);

@@ -54,6 +54,8 @@ export interface SyncClientOptions {
   readonly stableAfterMs?: number;
   /** Keys that may wait for the callbacks before the socket is paused. Default 50,000. */
   readonly maxPendingUpdates?: number;
+  /** A stale server is left for a better one within this time, at random, so that its clients do not arrive together. Default 60,000. */
+  readonly staleLeaveMs?: number;
   /** Called after each change of `phase`. */
   readonly onStateChange?: (state: SyncClientState) => void;
 }
