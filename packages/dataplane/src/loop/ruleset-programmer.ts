@@ -6,6 +6,7 @@ import {
   NFT_ERROR_CODES,
   planTable,
   type TableReadback,
+  type TableState,
   Transaction,
 } from "@bulrush/nftables";
 import type { DesiredTable } from "../desired/desired-table.ts";
@@ -14,6 +15,15 @@ import { objectKey, rulesetDrift, type RulesetDriftKind } from "../drift/ruleset
 import { DataplaneError } from "../errors.ts";
 import { setsAhead } from "./sets-ahead.ts";
 import { splitTransaction } from "./split-transaction.ts";
+import {
+  isLive,
+  planQuietly,
+  planTakeover,
+  remakesIntervalSet,
+  removeTable,
+  standbyName,
+  standbyOf,
+} from "./table-swap.ts";
 
 /** Tries of one apply, and the try from which on the table is made anew. */
 const MAX_TRIES = 10;
@@ -53,8 +63,10 @@ export interface ProgrammerCounters {
  *     known ──change──> batch of the difference ──ok──> known
  *       ^                        │ refused
  *       │                        v
- *       └──ok── read back, batch of what differs (again: pauses 1 ms, doubling) ──7th try──> delete and add the whole
- *                                                                                            table, in one batch
+ *       └──ok── read back, batch of what differs (again: pauses 1 ms, doubling) ──7th try──> the table is made anew
+ *
+ * Made anew: the whole table under another name and without hooks; the hooks move over at one stroke; then the same way
+ * back (table-swap.ts). There is no moment without rules, or with a set that is still empty.
  *
  * A batch that fails changes nothing in the kernel. Interval sets that are new go ahead in a batch of their own
  * (sets-ahead.ts), and a batch that is too large is cut (split-transaction.ts); both are safe to stop in between.
@@ -74,8 +86,8 @@ export class RulesetProgrammer {
   #refreshDue = false;
   /** Bytes of one part of a transaction that has to be cut; set once the first one was. */
   #budgetBytes: number | undefined;
-  /** False once the whole table has proved too large for one batch. */
-  #canRecreate = true;
+  /** False while it is known that there is no table that stands in for one of ours. */
+  #mayHaveStandby = true;
 
   constructor(options: ProgrammerOptions) {
     this.#options = options;
@@ -102,11 +114,12 @@ export class RulesetProgrammer {
     let pauseMs = FIRST_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        const anew = attempt >= RECREATE_FROM_TRY && this.#canRecreate;
-        this.#run(anew ? this.#planAnew() : this.#known ? this.#planChanges() : this.#planRecovery());
+        if (attempt >= RECREATE_FROM_TRY) this.#runAnew();
+        else this.#run(this.#known ? this.#planChanges() : this.#planRecovery());
         for (const table of this.#options.tables) table.acknowledge();
         this.#known = true;
         this.#adopted = true;
+        this.#mayHaveStandby = false;
         return;
       } catch (error) {
         if (!(error instanceof CodedError)) throw error;
@@ -187,41 +200,67 @@ export class RulesetProgrammer {
       this.counters.reads++;
       planTable(table.state(), present, transaction);
     }
+    this.#planEndOfStandby(transaction);
     onReadBack?.(startMs, clock.monotonicMs());
     return transaction;
   }
 
-  /** The old table goes and the whole new one comes in one batch: there is no moment without rules. */
-  #planAnew(): Transaction {
+  /**
+   * From whatever there is to the whole table as wanted, written anew. Each step leaves one full set of rules in force,
+   * and may be the last one: the next try goes on from what it finds.
+   */
+  #runAnew(): void {
+    const { nft, tables } = this.#options;
+    const wanted = tables.map((table) => table.state());
+    const standby = wanted.map(standbyOf);
+    const present = standby.map(({ family, name }) => nft.readTable(family, name));
+    if (!present.some((table) => table !== undefined && isLive(table))) {
+      this.#remove(standby.filter((_, i) => present[i] !== undefined));
+      this.#mayHaveStandby = true;
+      this.#runCut(planQuietly(standby));
+      this.#runOne(planTakeover(standby, wanted));
+    } else this.#remove(wanted);
+    this.#runCut(planQuietly(wanted));
+    this.#runOne(planTakeover(wanted, standby));
+  }
+
+  #remove(tables: readonly TableState[]): void {
     const transaction = new Transaction();
-    for (const table of this.#options.tables) {
-      const { family, name } = table;
-      // Adding it first makes the delete work whether the table is there or not.
-      transaction.addTable({ family, name }).deleteTable({ family, name });
-      planTable(table.state(), undefined, transaction);
+    for (const table of tables) removeTable(transaction, table);
+    if (!transaction.isEmpty) this.#runOne(transaction);
+  }
+
+  /** Plans the end of a stand-in that was left, with the batch that puts the tables themselves in force. */
+  #planEndOfStandby(transaction: Transaction): void {
+    if (!this.#mayHaveStandby) return;
+    const { nft, tables } = this.#options;
+    for (const { family, name } of tables) {
+      const table = { family, name: standbyName(name) };
+      if (nft.readTable(family, table.name) !== undefined) transaction.deleteTable(table);
     }
-    return transaction;
   }
 
   #run(transaction: Transaction): void {
+    if (remakesIntervalSet(transaction)) this.#runAnew();
+    else for (const part of setsAhead(transaction)) this.#runCut(part);
+  }
+
+  /** In parts, where it is too large for one. */
+  #runCut(transaction: Transaction): void {
     if (transaction.isEmpty) return;
-    for (const part of setsAhead(transaction))
-      try {
-        this.#runOne(part);
-      } catch (error) {
-        if (!isTooLarge(error)) throw error;
-        this.#runInParts(part, error);
-      }
+    try {
+      this.#runOne(transaction);
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      this.#runInParts(transaction, error);
+    }
   }
 
   #runInParts(transaction: Transaction, tooLarge: NftError): void {
     const limit = tooLarge.data["limit"];
     this.#budgetBytes ??= typeof limit === "number" ? limit : SMALLEST_BUFFER_BYTES;
     const parts = splitTransaction(transaction, this.#budgetBytes);
-    if (parts.length <= 1) {
-      this.#canRecreate = false;
-      throw tooLarge;
-    }
+    if (parts.length <= 1) throw tooLarge;
     try {
       for (const part of parts) this.#runOne(part);
     } catch (error) {

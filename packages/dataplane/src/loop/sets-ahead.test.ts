@@ -38,8 +38,11 @@ describe("setsAhead()", () => {
 
   const whole: readonly (readonly [what: string, transaction: Transaction])[] = [
     ["no new interval set", new Transaction().addSet(TABLE, HASH).addElements(TABLE, OLD, ["11.0.0.0/8"])],
-    ["a table that is made", new Transaction().addTable(TABLE).addSet(TABLE, NETS)],
-    ["a table that goes", new Transaction().deleteTable(TABLE).addSet(TABLE, NETS)],
+    ["a table that is made without such a set", new Transaction().addTable(TABLE).addSet(TABLE, HASH)],
+    [
+      "a table that is made anew",
+      new Transaction().addTable(TABLE).deleteTable(TABLE).addTable(TABLE).addSet(TABLE, NETS),
+    ],
     ["a set that takes the place of another", new Transaction().deleteSet(TABLE, "nets").addSet(TABLE, NETS)],
     ["nothing", new Transaction()],
   ];
@@ -47,6 +50,16 @@ describe("setsAhead()", () => {
     it(`leaves a transaction whole with ${what}`, () => {
       assert.equal(setsAhead(transaction).length, 1);
     });
+
+  it("puts a table that is made ahead, with its interval sets", () => {
+    const transaction = new Transaction()
+      .addTable(TABLE)
+      .addChain(TABLE, "c")
+      .addSet(TABLE, NETS)
+      .addElements(TABLE, NETS, ["10.0.0.0/8"])
+      .deleteTable({ family: "ip", name: "another" });
+    assert.deepEqual(parts(transaction), ["add-table, add-set nets, add-elements nets", "add-chain, delete-table"]);
+  });
 
   it("tells sets of one name in two families apart", () => {
     const ip6 = { family: "ip6", name: "calico" } as const;

@@ -7,12 +7,12 @@ import { type NftOperation, Transaction } from "@bulrush/nftables";
  * (some microseconds, more for large sets). For that moment new rules would find a new set empty. A set that nothing
  * looks up yet changes nothing by being there.
  *
- * One part where that cannot be: a table that is made or made anew (there were no rules before, or they go with it), and
- * a set that takes the place of one of its name.
+ * A table that is made goes ahead with its sets. One part where it cannot be cut: where a table is deleted, and for a set
+ * that takes the place of one of its name (table-swap.ts is the way for those).
  */
 export function setsAhead(transaction: Transaction): Transaction[] {
   const { operations } = transaction;
-  if (operations.some(({ kind }) => kind === "add-table" || kind === "delete-table")) return [transaction];
+  if (isMadeAnew(operations)) return [transaction];
   const deleted = new Set<string>();
   const fresh = new Set<string>();
   for (const operation of operations) {
@@ -20,16 +20,24 @@ export function setsAhead(transaction: Transaction): Transaction[] {
     else if (operation.kind === "add-set" && operation.set.interval) fresh.add(setKey(operation, operation.set.name));
   }
   const isAhead = (operation: NftOperation): boolean => {
+    if (operation.kind === "add-table") return true;
     if (operation.kind !== "add-set" && operation.kind !== "add-elements") return false;
     const key = setKey(operation, operation.set.name);
     return fresh.has(key) && !deleted.has(key);
   };
   const ahead = operations.filter(isAhead);
-  if (ahead.length === 0) return [transaction];
+  if (ahead.every(({ kind }) => kind === "add-table")) return [transaction];
   return [
     new Transaction().push(...ahead),
     new Transaction().push(...operations.filter((operation) => !isAhead(operation))),
   ];
+}
+
+/** True when a table is made that is deleted as well. One that merely goes may go with the second part. */
+function isMadeAnew(operations: readonly NftOperation[]): boolean {
+  const deleted = new Set<string>();
+  for (const { kind, table } of operations) if (kind === "delete-table") deleted.add(`${table.family} ${table.name}`);
+  return operations.some(({ kind, table }) => kind !== "delete-table" && deleted.has(`${table.family} ${table.name}`));
 }
 
 function setKey({ table }: NftOperation, name: string): string {
