@@ -11,7 +11,7 @@ import { certificateFile, clientTls } from "../testing/websocket-client.ts";
 import { askLoad } from "./ask-load.ts";
 import type { ServerLoad } from "./server-load.ts";
 
-const LOAD: ServerLoad = { instance: "i", streams: 7, limit: 400, takesClients: true };
+const LOAD: ServerLoad = { instance: "i", streams: 7, types: { felix: 7 }, limit: 400, takesClients: true };
 const listeners: SyncListener[] = [];
 after(() => {
   for (const listener of listeners) listener.close();
@@ -26,7 +26,10 @@ function tls(pair: string, ca = "ca"): SyncTlsSettings {
   };
 }
 
-async function serve(settings: SyncTlsSettings | undefined, answer?: (reserve: boolean) => string): Promise<string> {
+async function serve(
+  settings: SyncTlsSettings | undefined,
+  answer?: (reserve: string | undefined) => string,
+): Promise<string> {
   const clock = systemClock();
   const logger = memoryLogger();
   const listener = new SyncListener({
@@ -55,41 +58,49 @@ for (const [title, settings] of [
   ["mutual TLS between two server certificates", tls("server")],
 ] as const) {
   test(`askLoad() learns the load over ${title}, and can reserve`, async () => {
-    const asked: boolean[] = [];
+    const asked: (string | undefined)[] = [];
     const address = await serve(settings, (reserve) => {
       asked.push(reserve);
       return JSON.stringify(LOAD);
     });
-    assert.deepEqual(await askLoad(address, false, settings, signal), LOAD);
-    assert.deepEqual(await askLoad(address, true, settings, signal), LOAD);
-    assert.deepEqual(asked, [false, true]);
+    for (const reserve of [undefined, "", "felix"])
+      assert.deepEqual(await askLoad(address, reserve, settings, signal), LOAD);
+    assert.deepEqual(asked, [undefined, "", "felix"]);
   });
 }
 
 test("askLoad() rejects where no load is told", async () => {
-  await assert.rejects(askLoad(await serve(undefined), false, undefined, signal), /answers 403/);
-  await assert.rejects(askLoad(await serve(undefined, () => "null"), false, undefined, signal), /and no load/);
+  await assert.rejects(askLoad(await serve(undefined), undefined, undefined, signal), /answers 403/);
+  await assert.rejects(askLoad(await serve(undefined, () => "null"), undefined, undefined, signal), /and no load/);
   const long = JSON.stringify({ ...LOAD, more: "x".repeat(10_000) });
-  await assert.rejects(askLoad(await serve(undefined, () => long), false, undefined, signal), /too long for a load/);
-  await assert.rejects(askLoad("127.0.0.1:1", false, undefined, signal), { code: "ECONNREFUSED" });
+  await assert.rejects(
+    askLoad(await serve(undefined, () => long), undefined, undefined, signal),
+    /too long for a load/,
+  );
+  await assert.rejects(askLoad("127.0.0.1:1", undefined, undefined, signal), { code: "ECONNREFUSED" });
 });
 
 test("askLoad() takes nothing from a server of another name or CA", async () => {
   const strangers = await serve(tls("client-bad"), () => JSON.stringify(LOAD));
-  await assert.rejects(askLoad(strangers, false, tls("server"), signal), /required is common name|required is "typha/);
+  await assert.rejects(
+    askLoad(strangers, undefined, tls("server"), signal),
+    /required is common name|required is "typha/,
+  );
   const others = await serve(tls("server"), () => JSON.stringify(LOAD));
-  await assert.rejects(askLoad(others, false, tls("server", "other-ca"), signal), { code: /SELF_SIGNED|UNABLE_TO/ });
+  await assert.rejects(askLoad(others, undefined, tls("server", "other-ca"), signal), {
+    code: /SELF_SIGNED|UNABLE_TO/,
+  });
 });
 
 test("a load is told to servers of the same name, which may reserve, to clients, and to nobody else", async () => {
-  const asked: boolean[] = [];
+  const asked: (string | undefined)[] = [];
   const address = await serve(tls("server"), (reserve) => {
     asked.push(reserve);
     return JSON.stringify(LOAD);
   });
-  const rows: readonly [pair: string | undefined, want: number, reserved: readonly boolean[]][] = [
-    ["server", 200, [true]],
-    ["client-cn", 200, [false]],
+  const rows: readonly [pair: string | undefined, want: number, reserved: readonly (string | undefined)[]][] = [
+    ["server", 200, ["felix"]],
+    ["client-cn", 200, [undefined]],
     ["client-bad", 403, []],
     ["client-untrusted", 403, []],
     ["client-expired", 403, []],
@@ -98,7 +109,7 @@ test("a load is told to servers of the same name, which may reserve, to clients,
   for (const [pair, want, reserved] of rows) {
     const status = await new Promise((resolve, reject) => {
       const options = { agent: false, ...clientTls(pair) };
-      get(`https://${address}/v1/load?reserve`, options, (answer) => resolve(answer.resume().statusCode)).on(
+      get(`https://${address}/v1/load?reserve=felix`, options, (answer) => resolve(answer.resume().statusCode)).on(
         "error",
         reject,
       );

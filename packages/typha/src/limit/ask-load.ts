@@ -3,22 +3,23 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { checkIdentity, identityOf } from "@bulrush/proto";
 import { readTlsMaterial, type SyncTlsSettings } from "../server/tls-material.ts";
-import { LOAD_PATH } from "../server/upgrade-head.ts";
+import { loadPath } from "../server/upgrade-head.ts";
+import type { Reserve } from "./balancer.ts";
 import { parseServerLoad, type ServerLoad } from "./server-load.ts";
 
 const MAX_ANSWER_BYTES = 4096;
 
 /**
- * Asks the server at `host:port` for its load, on its sync port. With TLS both sides show their server certificates,
+ * Asks the server at `host:port` for its load, on its sync port; `reserve` asks for a place too. With TLS both sides show their server certificates,
  * which must chain to the CA and have the same name. Rejects on anything but a load.
  */
 export async function askLoad(
   address: string,
-  reserve: boolean,
+  reserve: Reserve,
   tls: SyncTlsSettings | undefined,
   signal: AbortSignal,
 ): Promise<ServerLoad> {
-  const path = `${LOAD_PATH}${reserve ? "?reserve" : ""}`;
+  const path = loadPath(reserve);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const request =
       tls === undefined

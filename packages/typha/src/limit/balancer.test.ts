@@ -16,12 +16,15 @@ const SETTINGS: BalancerSettings = {
   pollIntervalMs: 30_000,
 };
 
+const TYPES = ["felix", "bgp", "tunnel-ip-allocation", "node-status"];
+
 const IS_LONG = process.env["BULRUSH_LONG_TESTS"] === "1";
 
 interface Case {
   readonly servers: number;
   readonly nodes: number;
   readonly connections: number;
+  readonly types?: readonly string[];
   readonly settings?: Partial<BalancerSettings>;
   readonly seed?: number;
 }
@@ -32,7 +35,17 @@ function makeFleet({ seed = 1, settings, ...more }: Case): SimulatedFleet {
 }
 
 /** What is promised five minutes after a change: all within a tenth, few moved twice, nobody sent into the void. */
-function assertLevel(fleet: SimulatedFleet, connections: number, what: string): void {
+function assertLevel(
+  fleet: SimulatedFleet,
+  { connections, types = [] }: Pick<Case, "connections" | "types">,
+  what: string,
+): void {
+  for (const type of types) {
+    const ofType = fleet.countsOf(type);
+    const spread = (ofType.at(-1) ?? 0) - (ofType[0] ?? 0);
+    const allowed = Math.max(1, (0.1 * connections) / types.length / ofType.length);
+    assert.ok(spread <= allowed, `${what}: ${type}: ${ofType.join(" ")}`);
+  }
   const { counts } = fleet;
   const mean = connections / counts.length;
   const [least = 0] = counts;
@@ -50,27 +63,31 @@ const fleets: readonly Case[] = [
   { servers: 1, nodes: 500, connections: 2000 },
   { servers: 2, nodes: 10, connections: 12 },
   { servers: 7, nodes: 500, connections: 1500 },
+  { servers: 2, nodes: 100, connections: 400, types: TYPES },
+  { servers: 1, nodes: 250, connections: 1000, types: TYPES },
+  { servers: 3, nodes: 20, connections: 80, types: TYPES },
 ];
 for (const one of fleets) {
-  const { servers, connections } = one;
-  test(`Balancer levels ${connections} streams within 5 minutes after a server joins ${servers}, and after one leaves`, async () => {
+  const { servers, connections, types = [] } = one;
+  const kinds = types.length === 0 ? "" : ` of ${types.length} types`;
+  test(`Balancer levels ${connections} streams${kinds} within 5 minutes after a server joins ${servers}, and after one leaves`, async () => {
     for (const seed of [1, 2]) {
       const fleet = makeFleet({ ...one, seed });
       await fleet.run(3);
       fleet.forget();
       fleet.join();
       await fleet.run(5);
-      assertLevel(fleet, connections, `seed ${seed}, joined`);
+      assertLevel(fleet, one, `seed ${seed}, joined`);
       fleet.forget();
       await fleet.drainOne();
       await fleet.run(5);
-      assertLevel(fleet, connections, `seed ${seed}, drained`);
+      assertLevel(fleet, one, `seed ${seed}, drained`);
       fleet.join();
       await fleet.run(6);
       fleet.forget();
       fleet.crashOne();
       await fleet.run(5);
-      assertLevel(fleet, connections, `seed ${seed}, crashed`);
+      assertLevel(fleet, one, `seed ${seed}, crashed`);
       fleet.stop();
     }
   });
@@ -112,12 +129,13 @@ test("Balancer levels any fleet after any few changes", async () => {
     perNode: fc.integer({ min: 1, max: 3 }),
     settings,
     seed: fc.nat(),
+    types: fc.constantFrom(["felix"], TYPES),
     changes: fc.array(fc.constantFrom("join", "drain", "crash"), { minLength: 1, maxLength: 2 }),
   });
   await fc.assert(
     fc.asyncProperty(fleets, async ({ changes, perNode, ...more }) => {
-      const connections = more.nodes * perNode;
-      const fleet = makeFleet({ ...more, connections });
+      const one = { ...more, connections: more.nodes * perNode };
+      const fleet = makeFleet(one);
       await fleet.run(6);
       for (const change of changes) {
         fleet.forget();
@@ -125,7 +143,7 @@ test("Balancer levels any fleet after any few changes", async () => {
         else if (change === "drain") await fleet.drainOne();
         else fleet.crashOne();
         await fleet.run(5);
-        assertLevel(fleet, connections, change);
+        assertLevel(fleet, one, change);
         if (fleet.counts.length === 1) break;
       }
       fleet.stop();

@@ -4,7 +4,7 @@ import type { BalanceView } from "../admin/views.ts";
 import type { BalancerMetrics } from "./balancer-metrics.ts";
 import { type ConnectionLimit, connectionLimit, type LimitBasis } from "./connection-limit.ts";
 import { PeerTable } from "./peer-table.ts";
-import { pickTargets, planShed, type ShedPlan, type ShedTarget } from "./plan-shed.ts";
+import { pickTargets, planShed, type ShedPlan, type TypeCounts } from "./plan-shed.ts";
 import { RecentlyShed } from "./recently-shed.ts";
 import { Reservations } from "./reservations.ts";
 import type { ServerLoad } from "./server-load.ts";
@@ -28,6 +28,8 @@ export interface BalancerSettings {
 export interface BalancedStream {
   /** One per life of the client. */
   readonly clientId: string;
+  /** What it follows: one of the streams that are served. */
+  readonly type: string;
   /** Unix ms. */
   readonly connectedAtMs: number;
   goodbye(reason: string, peers: readonly string[]): void;
@@ -46,12 +48,15 @@ export interface BalancerOptions {
   readonly listTyphas: (signal: AbortSignal) => Promise<readonly TyphaEndpoint[]>;
   /** undefined until all nodes are known. */
   readonly countNodes: () => number | undefined;
-  /** Asks another server, and for a place for a client if `reserve`. May fail. */
-  readonly askLoad: (address: string, reserve: boolean, signal: AbortSignal) => Promise<ServerLoad>;
+  /** Asks another server, and for a place for a client as `reserve` says. May fail. */
+  readonly askLoad: (address: string, reserve: Reserve, signal: AbortSignal) => Promise<ServerLoad>;
   readonly streams: () => readonly BalancedStream[];
   /** Whether this server is one to send clients to. */
   readonly takesClients: () => boolean;
 }
+
+/** The type of the stream that is to be sent; "": any; undefined: none is. */
+export type Reserve = string | undefined;
 
 /** Between two questions to the other servers, at most. */
 const ASK_INTERVAL_MS = 10_000;
@@ -115,17 +120,20 @@ export class Balancer {
   }
 
   /** What this server tells the others. `reserve`: the one that asks is about to send a client. */
-  load(reserve: boolean): ServerLoad {
+  load(reserve: Reserve): ServerLoad {
     const { clock, instance, streams, takesClients } = this.#options;
     const all = streams();
-    const connectedAtMs = all.map((stream) => stream.connectedAtMs);
+    const types = new Map(countTypes(all));
+    for (const [type, count] of this.#reservations.countTypes(clock.nowMs(), all))
+      types.set(type, (types.get(type) ?? 0) + count);
     const load = {
       instance,
-      streams: all.length + this.#reservations.count(clock.nowMs(), connectedAtMs),
+      streams: all.length + this.#reservations.count(clock.nowMs(), all),
+      types: Object.fromEntries(types),
       limit: this.#ownLimit(),
       takesClients: takesClients() && !this.#stopping.signal.aborted,
     };
-    if (reserve) this.#reservations.add(clock.nowMs());
+    if (reserve !== undefined) this.#reservations.add(clock.nowMs(), reserve === "" ? undefined : reserve);
     return load;
   }
 
@@ -204,7 +212,7 @@ export class Balancer {
 
   async #ask(): Promise<void> {
     const { random, settings } = this.#options;
-    await Promise.all(this.#peers.toAsk().map((endpoint) => this.#askOne(endpoint, false)));
+    await Promise.all(this.#peers.toAsk().map((endpoint) => this.#askOne(endpoint, undefined)));
     if (this.#stopping.signal.aborted) return;
     this.#rounding = random();
     if (settings.basis === "observed") this.#workOut();
@@ -213,7 +221,7 @@ export class Balancer {
   }
 
   /** Whether it answered, at one of its addresses. */
-  async #askOne({ id, addresses }: TyphaEndpoint, reserve: boolean): Promise<boolean> {
+  async #askOne({ id, addresses }: TyphaEndpoint, reserve: Reserve): Promise<boolean> {
     const { askLoad, clock, logger } = this.#options;
     for (const address of addresses) {
       try {
@@ -233,39 +241,43 @@ export class Balancer {
     const { dropIntervalMs } = this.#options.settings;
     const plan = this.#plan();
     if (plan.type === "rest") this.#sheddingUntilMs = undefined;
-    else await this.#shed(plan.targets);
+    else await this.#shed(plan);
     this.#scheduleTick(plan.type === "rest" ? dropIntervalMs : this.#gapMs(plan.surplus));
   }
 
   #plan(): ShedPlan {
     const { settings, clock, streams, takesClients } = this.#options;
     if (!takesClients()) return { type: "rest", stuck: false };
-    const own = streams().length;
+    const all = streams();
+    const own = all.length;
+    const ownTypes = countTypes(all);
     const limit = this.#ownLimit();
     const peers = this.#peers.known(clock.monotonicMs());
-    const plan = planShed({ own, limit, peers, levelling: settings.levelling, rounding: this.#rounding });
+    const plan = planShed({ own, ownTypes, limit, peers, levelling: settings.levelling, rounding: this.#rounding });
     this.#sayStuck(plan.type === "rest" && plan.stuck, own, limit);
     return plan;
   }
 
   /** One stream, if there is still one too many once the server that is to have it has spoken. */
-  async #shed(targets: readonly ShedTarget[]): Promise<void> {
+  async #shed({ targets, syncer }: ShedPlan & { readonly type: "shed" }): Promise<void> {
     const { clock, streams, random, metrics } = this.#options;
     const [chosen] = pickTargets(targets, 1, random);
     const id = chosen === undefined ? undefined : this.#peers.idOf(chosen);
     if (chosen === undefined || id === undefined) return;
-    if (!(await this.#askOne({ id, addresses: [chosen] }, true))) return;
+    if (!(await this.#askOne({ id, addresses: [chosen] }, syncer ?? ""))) return;
     const plan = this.#plan();
-    if (plan.type === "rest" || !plan.targets.some(({ address }) => address === chosen)) return;
+    if (plan.type === "rest" || plan.syncer !== syncer || !plan.targets.some(({ address }) => address === chosen))
+      return;
     const all = streams();
-    const stream = this.#choose(all);
+    const stream = this.#choose(syncer === undefined ? all : all.filter(({ type }) => type === syncer));
     if (stream === undefined) return;
     const others = plan.targets.filter(({ address }) => address !== chosen);
-    this.#peers.sent(chosen);
+    this.#peers.sent(chosen, stream.type);
     this.#recent.add(stream.clientId, clock.monotonicMs());
     metrics.shed(plan.why);
     const why = plan.why === "limit" ? `and its limit is ${this.#ownLimit()}` : "and others have fewer";
-    stream.goodbye(`This server has ${all.length} streams, ${why}`, [
+    const types = [...countTypes(all)].map(([type, count]) => `${type} ${count}`).join(", ");
+    stream.goodbye(`This server has ${all.length} streams (${types}), ${why}`, [
       chosen,
       ...pickTargets(others, NAMED_PEERS - 1, random),
     ]);
@@ -329,4 +341,10 @@ export class Balancer {
       cancel();
     }
   }
+}
+
+function countTypes(streams: readonly BalancedStream[]): TypeCounts {
+  const counts = new Map<string, number>();
+  for (const { type } of streams) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return counts;
 }

@@ -2,6 +2,8 @@ import type { KnownPeer } from "./plan-shed.ts";
 import type { ServerLoad } from "./server-load.ts";
 import type { TyphaEndpoint } from "./typha-endpoints.ts";
 
+const NONE: ReadonlyMap<string, number> = new Map();
+
 /** A load that is older says nothing any more: two answers in a row are missing. */
 const MAX_AGE_MS = 25_000;
 
@@ -10,8 +12,9 @@ interface Entry {
   address: string;
   load: ServerLoad | undefined;
   loadAtMs: number;
-  /** Clients that were sent there since its answer. */
+  /** Clients that were sent there since its answer; those whose type is known are in `sentTypes` too. */
   sent: number;
+  sentTypes: ReadonlyMap<string, number>;
 }
 
 /**
@@ -37,7 +40,7 @@ export class PeerTable {
       if (this.#own.has(endpoint.id)) continue;
       const known = before.get(endpoint.id);
       const [address = ""] = endpoint.addresses;
-      const fresh: Entry = { endpoint, address, load: undefined, loadAtMs: 0, sent: 0 };
+      const fresh: Entry = { endpoint, address, load: undefined, loadAtMs: 0, sent: 0, sentTypes: NONE };
       const keep = known !== undefined && endpoint.addresses.includes(known.address);
       this.#entries.set(endpoint.id, keep ? { ...known, endpoint } : fresh);
     }
@@ -63,12 +66,15 @@ export class PeerTable {
     entry.load = load;
     entry.loadAtMs = nowMs;
     entry.sent = 0;
+    entry.sentTypes = NONE;
   }
 
-  /** A client was told to go there. */
-  sent(address: string): void {
+  /** A client was told to go there. `type`: of its stream, where that is known. */
+  sent(address: string, type?: string): void {
     const entry = this.#at(address);
-    if (entry !== undefined) entry.sent++;
+    if (entry === undefined) return;
+    entry.sent++;
+    if (type !== undefined) entry.sentTypes = addCounts(entry.sentTypes, [[type, 1]]);
   }
 
   /** It does not answer: nothing is known of it any more. */
@@ -87,7 +93,9 @@ export class PeerTable {
     return [...this.#entries.values()].flatMap((entry) => {
       const load = fresh(entry, nowMs);
       if (load?.takesClients !== true) return [];
-      return [{ address: entry.address, streams: load.streams + entry.sent, limit: load.limit }];
+      const { address, sent, sentTypes } = entry;
+      const types = load.types === undefined ? undefined : addCounts(sentTypes, Object.entries(load.types));
+      return [{ address, streams: load.streams + sent, types, limit: load.limit }];
     });
   }
 
@@ -109,6 +117,15 @@ export class PeerTable {
   #at(address: string): Entry | undefined {
     return [...this.#entries.values()].find((entry) => entry.address === address);
   }
+}
+
+function addCounts(
+  counts: ReadonlyMap<string, number>,
+  more: Iterable<readonly [type: string, count: number]>,
+): ReadonlyMap<string, number> {
+  const sum = new Map(counts);
+  for (const [type, count] of more) sum.set(type, (sum.get(type) ?? 0) + count);
+  return sum;
 }
 
 function fresh({ load, loadAtMs }: Entry, nowMs: number): ServerLoad | undefined {

@@ -1,9 +1,14 @@
+/** Streams by their type. A type that is not there has none. */
+export type TypeCounts = ReadonlyMap<string, number>;
+
 /** Another server, as far as is known. */
 export interface KnownPeer {
   /** `host:port`. */
   readonly address: string;
   /** Its streams at its last answer, and those that were sent to it since. */
   readonly streams: number;
+  /** The same by type; undefined: it does not say. */
+  readonly types: TypeCounts | undefined;
   /** Above it, it would hand streams over itself. */
   readonly limit: number;
 }
@@ -11,6 +16,8 @@ export interface KnownPeer {
 export interface ShedInputs {
   /** This server's streams. */
   readonly own: number;
+  /** The same by type. */
+  readonly ownTypes: TypeCounts;
   /** Above it this server hands over. */
   readonly limit: number;
   /** The other servers that take clients. Those that nothing is known of are not among them. */
@@ -30,6 +37,8 @@ export type ShedPlan =
   | {
       readonly type: "shed";
       readonly why: "limit" | "levelling";
+      /** Type of the stream to hand over; undefined: any, as a server does not tell its types. */
+      readonly syncer: string | undefined;
       /** How many in all, at least 1. */
       readonly surplus: number;
       readonly targets: readonly ShedTarget[];
@@ -49,36 +58,106 @@ export interface ShedTarget {
 const TOLERANCE = 0.05;
 
 /**
- * Whether to hand a stream over, and to whom. Nothing is ever shed without a server that has room for it and has at
- * least two streams fewer: handing it over there is no step that must be taken back.
+ * Whether to hand a stream over, of which type, and to whom. Nothing is ever shed without a server that has room for it
+ * and has at least two streams fewer, of its type or of all: handing it over there is no step that must be taken back.
  *
  * ```
  *  own > limit, somebody has room ---------------> shed, to those with room
  *  own > limit, nobody has room -----------------> rest, stuck   (a limit that is too low for the fleet)
- *  levelling, own above the mean, and somebody
- *  else more than the tolerance below own -------> shed, to those below the mean
+ *  levelling, own above the mean in one type, and
+ *  somebody more than the tolerance below own ---> shed of this type, to those below its mean
+ *  else the same with the streams of all types --> shed of a type of which the other one has fewer
  * ```
+ * Types are levelled one by one, as streams of one type are much more work than those of another, and then all of them:
+ * a server that has one more than others of each type would have four more in all.
  */
-export function planShed({ own, limit, peers, levelling, rounding }: ShedInputs): ShedPlan {
-  const open = peers.filter((peer) => peer.streams < peer.limit && own - peer.streams >= 2);
+export function planShed(inputs: ShedInputs): ShedPlan {
+  const { own, limit, levelling } = inputs;
+  const peers = inputs.peers.filter(({ streams, limit: room }) => streams < room);
   if (own > limit) {
+    const open = peers.filter(({ streams }) => own - streams >= 2);
     if (open.length === 0) return { type: "rest", stuck: true };
     const targets = open.map((peer) => ({
       address: peer.address,
       weight: Math.min(peer.limit - peer.streams, (own - peer.streams) / 2),
     }));
-    return { type: "shed", why: "limit", surplus: own - limit, targets };
+    return { type: "shed", why: "limit", syncer: mostAbove(inputs), surplus: own - limit, targets };
   }
-  const total = peers.reduce((sum, { streams }) => sum + streams, own);
-  const mean = total / (peers.length + 1);
-  const surplus = Math.ceil(own - mean - rounding);
-  const least = Math.min(...open.map(({ streams }) => streams));
-  const targets = open.flatMap(({ address, streams, limit: room }) =>
-    streams < mean ? [{ address, weight: Math.min(room, mean) - streams }] : [],
+  if (!levelling) return { type: "rest", stuck: false };
+  return levelTypes(inputs) ?? levelAll(inputs) ?? { type: "rest", stuck: false };
+}
+
+/** The type with the largest surplus; undefined: all are level, or a server does not tell its types. */
+function levelTypes(inputs: ShedInputs): ShedPlan | undefined {
+  let plan: (ShedPlan & { readonly type: "shed" }) | undefined;
+  for (const [syncer, own] of inputs.ownTypes) {
+    const counts = countsOf(inputs.peers, syncer);
+    const level = counts === undefined ? undefined : levelOne(own, counts, inputs);
+    if (level !== undefined && level.surplus > (plan?.surplus ?? 0))
+      plan = { type: "shed", why: "levelling", syncer, ...level };
+  }
+  return plan;
+}
+
+/** All types together. */
+function levelAll(inputs: ShedInputs): ShedPlan | undefined {
+  const level = levelOne(
+    inputs.own,
+    inputs.peers.map(({ streams }) => streams),
+    inputs,
   );
+  if (level === undefined) return undefined;
+  const syncer = mostAbove(inputs);
+  if (syncer === undefined) return { type: "shed", why: "levelling", syncer, ...level };
+  // A type goes only to where there are fewer of it: the types stay level.
+  const own = inputs.ownTypes.get(syncer) ?? 0;
+  const fewer = new Set(
+    inputs.peers.filter(({ types }) => (types?.get(syncer) ?? 0) < own).map(({ address }) => address),
+  );
+  const targets = level.targets.filter(({ address }) => fewer.has(address));
+  return targets.length === 0 ? undefined : { type: "shed", why: "levelling", syncer, surplus: level.surplus, targets };
+}
+
+/** `counts`: of each of the peers what is levelled. */
+function levelOne(
+  own: number,
+  counts: readonly number[],
+  { peers, rounding }: ShedInputs,
+): { readonly surplus: number; readonly targets: readonly ShedTarget[] } | undefined {
+  const mean = counts.reduce((sum, count) => sum + count, own) / (counts.length + 1);
+  const surplus = Math.ceil(own - mean - rounding);
+  let least = Number.POSITIVE_INFINITY;
+  const targets: ShedTarget[] = [];
+  for (const [index, { address, streams, limit }] of peers.entries()) {
+    const count = counts[index] ?? 0;
+    if (streams >= limit || own - count < 2) continue;
+    least = Math.min(least, count);
+    if (count < mean) targets.push({ address, weight: Math.min(limit - streams, mean - count) });
+  }
   const isUneven = own - least > TOLERANCE * mean;
-  if (!levelling || !isUneven || surplus < 1 || targets.length === 0) return { type: "rest", stuck: false };
-  return { type: "shed", why: "levelling", surplus, targets };
+  return isUneven && surplus >= 1 && targets.length > 0 ? { surplus, targets } : undefined;
+}
+
+/** The type of which this server has most above the mean; undefined: a server does not tell its types. */
+function mostAbove({ ownTypes, peers }: ShedInputs): string | undefined {
+  let found: { readonly syncer: string; readonly above: number } | undefined;
+  for (const [syncer, own] of ownTypes) {
+    const counts = countsOf(peers, syncer);
+    if (counts === undefined) return undefined;
+    const above = own - counts.reduce((sum, count) => sum + count, own) / (counts.length + 1);
+    if (found === undefined || above > found.above) found = { syncer, above };
+  }
+  return found?.syncer;
+}
+
+/** How many of a type each of the peers has; undefined: one does not say. */
+function countsOf(peers: readonly KnownPeer[], syncer: string): readonly number[] | undefined {
+  const counts: number[] = [];
+  for (const { types } of peers) {
+    if (types === undefined) return undefined;
+    counts.push(types.get(syncer) ?? 0);
+  }
+  return counts;
 }
 
 /** Up to `count` of the targets, each with a chance that grows with its weight, none twice. `random` gives [0, 1). */

@@ -1,9 +1,17 @@
+/** Streams by their type; a type that is not among them has none. */
+export type StreamCounts = Readonly<Record<string, number>>;
+
+/** More types than there are. */
+const MAX_TYPES = 16;
+
 /** What a server tells the other servers of its Service. */
 export interface ServerLoad {
   /** Random, one per life of the process: by it a server knows its own answer. */
   readonly instance: string;
   /** Streams of all types. */
   readonly streams: number;
+  /** By type of stream; undefined: a server of a version that does not say. */
+  readonly types?: StreamCounts | undefined;
   /** Above it the server hands streams over. Never above what it takes at all. */
   readonly limit: number;
   /** In sync and not shutting down. */
@@ -19,10 +27,17 @@ export function parseServerLoad(text: string): ServerLoad | undefined {
     return undefined;
   }
   if (typeof value !== "object" || value === null) return undefined;
-  const { instance, streams, limit, takesClients } = value as Partial<Record<keyof ServerLoad, unknown>>;
+  const { instance, streams, types, limit, takesClients } = value as Partial<Record<keyof ServerLoad, unknown>>;
   const isGood =
     typeof instance === "string" && isCount(streams) && isCount(limit) && typeof takesClients === "boolean";
-  return isGood ? { instance, streams, limit, takesClients } : undefined;
+  if (!isGood || !(types === undefined || isCounts(types))) return undefined;
+  return { instance, streams, limit, takesClients, ...(types !== undefined && { types }) };
+}
+
+function isCounts(value: unknown): value is StreamCounts {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const counts: readonly unknown[] = Object.values(value);
+  return counts.length <= MAX_TYPES && counts.every(isCount);
 }
 
 function isCount(value: unknown): value is number {

@@ -72,6 +72,7 @@ export function createTyphaBalancer(options: TyphaBalancerOptions): TyphaBalance
         if (hello === undefined || state !== "streaming" || isLeaving) return [];
         return {
           clientId: hello.clientId,
+          type: hello.syncer,
           connectedAtMs,
           goodbye: (reason: string, peers: readonly string[]) => session.handOver(reason, peers),
         };

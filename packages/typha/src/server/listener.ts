@@ -33,8 +33,8 @@ export interface ListenerOptions {
   readonly onRefused: (transport: Transport, reason: string) => void;
   /** Certificates were read anew, and are what new connections are served with. */
   readonly onTlsReloaded?: (material: TlsMaterial) => void;
-  /** What to tell another server of this one's load, as JSON. `reserve`: it is about to send a client. */
-  readonly load?: (reserve: boolean) => string;
+  /** What to tell another server of this one's load, as JSON. `reserve`: it is about to send a client (see `loadPath`). */
+  readonly load?: (reserve: string | undefined) => string;
 }
 
 /** A connection between accept and upgrade. */
@@ -276,7 +276,7 @@ export class SyncListener {
       load: (reserve) => {
         if (isFellow()) return this.#options.load?.(reserve);
         // A client may look, but keeps no place.
-        return refusal === undefined ? this.#options.load?.(false) : undefined;
+        return refusal === undefined ? this.#options.load?.(undefined) : undefined;
       },
       onLeft: () => {
         if (refusal === undefined || isFellow()) return;

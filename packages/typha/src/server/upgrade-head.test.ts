@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_HEAD_BYTES, readUpgradeHead } from "./upgrade-head.ts";
+import { loadPath, MAX_HEAD_BYTES, readUpgradeHead } from "./upgrade-head.ts";
 
 const GOOD =
   "GET /v1/sync HTTP/1.1\r\nHost: typha:5473\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
@@ -56,8 +56,11 @@ test("readUpgradeHead() joins repeated headers instead of letting the last one w
 
 test("readUpgradeHead() tells a question for the load from an upgrade", () => {
   const read = (line: string) => readUpgradeHead(Buffer.from(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`));
-  assert.deepEqual(read("GET /v1/load"), { state: "load", reserve: false });
-  assert.deepEqual(read("GET /v1/load?reserve"), { state: "load", reserve: true });
+  assert.deepEqual(read("GET /v1/load"), { state: "load", reserve: undefined });
+  assert.deepEqual(read("GET /v1/load?reserve"), { state: "load", reserve: "" });
+  assert.deepEqual(read("GET /v1/load?reserve=node-status"), { state: "load", reserve: "node-status" });
+  for (const reserve of [undefined, "", "felix"])
+    assert.deepEqual(read(`GET ${loadPath(reserve)}`), { state: "load", reserve });
   for (const line of ["POST /v1/load", "GET /v1/load?other", "GET /v1/load/"])
     assert.equal(read(line).state, "bad", line);
 });

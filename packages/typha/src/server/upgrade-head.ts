@@ -1,7 +1,14 @@
 import { SYNC_PATH, SYNC_SUBPROTOCOL } from "@bulrush/proto";
 
-/** Where the other servers ask how many streams this one has. `?reserve` announces a client. */
-export const LOAD_PATH = "/v1/load";
+/** Where the other servers ask how many streams this one has. `?reserve` announces a client, `?reserve=TYPE` its type. */
+const LOAD_PATH = "/v1/load";
+const LOAD_URL = /^\/v1\/load(?:\?reserve(?:=([a-z-]{1,32}))?)?$/;
+
+/** `reserve`: the type of the stream that is announced; "": not told; undefined: none is. */
+export function loadPath(reserve: string | undefined): string {
+  if (reserve === undefined) return LOAD_PATH;
+  return reserve === "" ? `${LOAD_PATH}?reserve` : `${LOAD_PATH}?reserve=${reserve}`;
+}
 
 /** The head of an HTTP request is read up to here; a client of ours sends some 300 bytes. */
 export const MAX_HEAD_BYTES: number = 8 * 1024;
@@ -16,8 +23,8 @@ export interface UpgradeRequest {
 export type HeadResult =
   | { readonly state: "more" }
   | { readonly state: "bad"; readonly httpStatus: number; readonly reason: string }
-  /** Another server asks for this one's load. */
-  | { readonly state: "load"; readonly reserve: boolean }
+  /** Another server asks for this one's load; `reserve` as of `loadPath`. */
+  | { readonly state: "load"; readonly reserve: string | undefined }
   | { readonly state: "complete"; readonly request: UpgradeRequest; readonly rest: Buffer };
 
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
@@ -79,8 +86,8 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
 };
 
 function checkRequest(request: UpgradeRequest): HeadResult | undefined {
-  if (request.method === "GET" && (request.url === LOAD_PATH || request.url === `${LOAD_PATH}?reserve`))
-    return { state: "load", reserve: request.url !== LOAD_PATH };
+  const load = request.method === "GET" ? LOAD_URL.exec(request.url) : null;
+  if (load !== null) return { state: "load", reserve: request.url === LOAD_PATH ? undefined : (load[1] ?? "") };
   if (request.url !== SYNC_PATH) return bad(404, `There is nothing here but ${SYNC_PATH}`);
   if (request.method !== "GET") return bad(405, `Use GET, not ${request.method}`);
   if (request.headers["upgrade"]?.toLowerCase() !== "websocket") return bad(426, "This is a websocket endpoint");

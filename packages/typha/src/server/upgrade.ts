@@ -11,7 +11,7 @@ export interface UpgradeHandlers {
   /** The peer closed before it had sent a request, or after it was told the load. */
   onLeft(): void;
   /** The load of this server for another one, as JSON; undefined: this peer is not told. */
-  load(reserve: boolean): string | undefined;
+  load(reserve: string | undefined): string | undefined;
 }
 
 /** Reads the HTTP request of a fresh connection and makes a websocket of it. The caller bounds the time. */

@@ -1,11 +1,12 @@
 import { type ManualClock, must, type Random } from "@bulrush/base";
 import { silentLogger } from "@bulrush/service";
-import { Balancer, type BalancedStream, type BalancerSettings } from "../limit/balancer.ts";
+import { Balancer, type BalancedStream, type BalancerSettings, type Reserve } from "../limit/balancer.ts";
 import type { TyphaEndpoint } from "../limit/typha-endpoints.ts";
 
 /** A connected client of the simulation. */
 interface SimClient {
   readonly id: string;
+  readonly type: string;
   server: SimServer | undefined;
   connectedAtMs: number;
   /** Since the last `forget`: how often a goodbye for balance moved it. */
@@ -47,6 +48,7 @@ export class SimulatedFleet {
   readonly random: Random;
   nodes: number;
   readonly #settings: BalancerSettings;
+  readonly #types: readonly string[];
   readonly #servers: SimServer[] = [];
   readonly #clients: SimClient[] = [];
   #nextServer = 1;
@@ -62,11 +64,14 @@ export class SimulatedFleet {
     readonly nodes: number;
     readonly servers: number;
     readonly connections: number;
+    /** Of the streams, in turn. Default: all are of one type. */
+    readonly types?: readonly string[];
   }) {
     this.clock = options.clock;
     this.random = options.random;
     this.nodes = options.nodes;
     this.#settings = options.settings;
+    this.#types = options.types ?? ["felix"];
     for (let i = 0; i < options.servers; i++) this.join();
     this.addClients(options.connections);
   }
@@ -78,7 +83,9 @@ export class SimulatedFleet {
 
   addClients(count: number): void {
     for (let i = 0; i < count; i++) {
-      const client = { id: `client-${this.#clients.length}`, server: undefined, connectedAtMs: 0, shed: 0 };
+      const index = this.#clients.length;
+      const type = must(this.#types[index % this.#types.length], "a type");
+      const client = { id: `client-${index}`, type, server: undefined, connectedAtMs: 0, shed: 0 };
       this.#clients.push(client);
       this.#connect(client, []);
     }
@@ -121,6 +128,12 @@ export class SimulatedFleet {
     return this.#servers.map(({ clients }) => clients.size).toSorted((a, b) => a - b);
   }
 
+  /** The same of one type. */
+  countsOf(wanted: string): readonly number[] {
+    const counts = this.#servers.map(({ clients }) => [...clients].filter(({ type }) => type === wanted).length);
+    return counts.toSorted((a, b) => a - b);
+  }
+
   /** Counts anew who is moved. */
   forget(): void {
     for (const client of this.#clients) client.shed = 0;
@@ -136,7 +149,7 @@ export class SimulatedFleet {
     return this.#servers.filter(({ isReady }) => isReady).map(({ address }) => ({ id: address, addresses: [address] }));
   }
 
-  answer(address: string, reserve: boolean): ReturnType<ConstructorParameters<typeof Balancer>[0]["askLoad"]> {
+  answer(address: string, reserve: Reserve): ReturnType<ConstructorParameters<typeof Balancer>[0]["askLoad"]> {
     const server = this.#servers.find((one) => one.address === address);
     return server === undefined ? Promise.reject(new Error("refused")) : Promise.resolve(server.balancer.load(reserve));
   }
@@ -144,10 +157,11 @@ export class SimulatedFleet {
   streamOf(client: SimClient, server: SimServer): BalancedStream {
     return {
       clientId: client.id,
+      type: client.type,
       connectedAtMs: client.connectedAtMs,
       goodbye: (_reason, peers) => {
         this.sheds++;
-        const limitOf = ({ balancer }: SimServer): number => balancer.load(false).limit;
+        const limitOf = ({ balancer }: SimServer): number => balancer.load(undefined).limit;
         const hasRoom = (other: SimServer): boolean =>
           other !== server && other.isReady && other.clients.size < limitOf(other);
         if (!this.#servers.some(hasRoom)) this.badSheds++;
