@@ -5,7 +5,8 @@ import { isResourcePath } from "./resource-maps.ts";
 /** Bits kept of the SHA-256: enough that two values of one key never meet by chance. */
 const HASH_CHARACTERS = 16;
 
-const writer = new CanonicalWriter();
+/** Made when first used: a browser reads the protocol too, and has no Buffer. */
+let writer: CanonicalWriter | undefined;
 
 /**
  * 128 bits that are equal exactly when two KVs are, as 16 characters of one byte each. Objects and Maps are the
@@ -14,6 +15,7 @@ const writer = new CanonicalWriter();
  */
 export function hashValue(path: string, value: unknown): string {
   const content = isResourcePath(path) ? withoutRevision(value) : value;
+  writer ??= new CanonicalWriter();
   return hash("sha256", writer.write([path, content]), "binary").slice(0, HASH_CHARACTERS);
 }
 

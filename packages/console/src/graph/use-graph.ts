@@ -48,8 +48,8 @@ export function useGraph(isWanted: boolean): GraphView {
         waiting.current.delete(data.id);
       }
     };
-    worker.current.onerror = () =>
-      setState((last) => ({ ...last, progress: undefined, error: "The thread of the graph has ended: load again" }));
+    worker.current.onerror = ({ message }) =>
+      setState((last) => ({ ...last, progress: undefined, error: `The thread of the graph has failed: ${message}` }));
     load();
   }, [isWanted]);
   return { ...state, load, explain };

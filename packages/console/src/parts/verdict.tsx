@@ -59,7 +59,9 @@ function Side({ title, end, side }: { readonly title: string; readonly end: stri
           <Steps steps={side.steps} />
           {side.unselected !== undefined && side.unselected.length > 0 && (
             <details>
-              <summary>{side.unselected.length} policies that do not apply, and why</summary>
+              <summary>
+                {side.unselected.length === 1 ? "A policy that does" : `${side.unselected.length} policies that do`} not apply, and why
+              </summary>
               <ul>
                 {side.unselected.map(({ policy, why }) => (
                   <li key={policy}>
