@@ -12,6 +12,7 @@ import type {
   Update,
 } from "@bulrush/model";
 import { LabelKeys } from "../labels/label-set.ts";
+import { ProfileLabels } from "../labels/profile-labels.ts";
 import { ConfigBatcher, type ParametersOf } from "../passthrough/config-batcher.ts";
 import { EncapsulationResolver } from "../passthrough/encapsulation-resolver.ts";
 import { Passthrough } from "../passthrough/passthrough.ts";
@@ -112,6 +113,7 @@ export class CalcGraph {
   readonly #hostname: string;
   readonly #dispatcher = new Dispatcher();
   readonly #keys = new LabelKeys();
+  readonly #profileLabels = new ProfileLabels();
   readonly #sequencer: EventSequencer;
   readonly #members: MemberIndex;
   readonly #services = new ServiceIndex();
@@ -126,7 +128,7 @@ export class CalcGraph {
   /** Present when something here makes routes, or tunnels, of it. */
   readonly #routes: L3RouteResolver | undefined;
   readonly #vteps: VxlanResolver | undefined;
-  readonly #stats = new StatsCollector();
+  readonly #stats = new StatsCollector(this.#profileLabels);
   #inSync = false;
   #inSyncSent = false;
 
@@ -135,10 +137,17 @@ export class CalcGraph {
     this.#sink = options.sink;
     this.#hostname = options.hostname;
     this.#sequencer = new EventSequencer(options.sink);
-    this.#members = new MemberIndex(this.#keys);
+    this.#members = new MemberIndex(this.#keys, this.#profileLabels);
     this.#sets = new IpSetUsers(this.#sequencer.ipSets, this.#members, this.#services, config.suppressOverlaps);
     this.#resolver = new PolicyResolver(this.#sequencer, options.hostname === "*");
-    this.#rules = new ActiveRules(this.#keys, new SpecCache(), this.#sets, this.#sequencer, this.#resolver);
+    this.#rules = new ActiveRules(
+      this.#keys,
+      this.#profileLabels,
+      new SpecCache(),
+      this.#sets,
+      this.#sequencer,
+      this.#resolver,
+    );
     this.#endpointData = new EndpointDataResolver(this.#keys, options.hostname, config.istioAmbient);
     if (config.istioAmbient) this.#sets.retain(AMBIENT_SET);
     this.#passthrough = new Passthrough(this.#sequencer);
@@ -290,12 +299,12 @@ export class CalcGraph {
     switch (kind) {
       case "Profile": {
         const map = profileLabels(value as ProfileResource | undefined);
-        const labels = this.#keys.makeSet(map ?? NO_MAP);
-        this.#rules.setProfileLabels(name, labels);
-        const changed = this.#members.setProfile(name, labels);
-        if (changed) this.#endpointData.onEndpointsChanged();
-        this.#profiles.setProfile(name, map, changed);
-        this.#stats.setProfile(name, value !== undefined);
+        const change = this.#profileLabels.set(name, map && this.#keys.makeSet(map));
+        if (change === "none") return;
+        this.#rules.onProfileChanged(name);
+        this.#members.onProfileChanged(name);
+        this.#endpointData.onEndpointsChanged();
+        this.#profiles.setProfile(name, map);
         return;
       }
       case "KubernetesEndpointSlice":
@@ -369,5 +378,9 @@ function needsRoutes(config: CalcGraphConfig): boolean {
 }
 
 function profileLabels(profile: ProfileResource | undefined): LabelMap | undefined {
-  return profile === undefined ? undefined : new Map(Object.entries(profile.spec?.labelsToApply ?? {}));
+  if (profile === undefined) return undefined;
+  const labels = profile.spec?.labelsToApply ?? {};
+  const out = new Map<string, string>();
+  for (const name of Object.keys(labels)) out.set(name, labels[name] ?? "");
+  return out;
 }

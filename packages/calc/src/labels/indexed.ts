@@ -43,7 +43,8 @@ export class IndexedSelector {
       if (restriction.mustBePresent) terms.push({ key: keys.idOf(label), values });
     }
     this.impossible = impossible;
-    this.terms = terms;
+    // A copy has exactly the length it needs.
+    this.terms = terms.slice();
   }
 }
 
@@ -63,7 +64,7 @@ export class IndexedItem<S extends IndexedSelector> {
   seenRun = 0;
 }
 
-/** A profile, as the giver of labels. It exists while something refers to it or it has labels. */
+/** A profile, as the giver of labels. It exists while an item has it. */
 export class LabelParent {
   readonly name: string;
   labels: LabelSet = NO_LABELS;

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { IndexedItem, IndexedSelector } from "./indexed.ts";
 import { LabelIndex } from "./label-index.ts";
 import { LabelKeys } from "./label-set.ts";
+import { ProfileLabels } from "./profile-labels.ts";
 
 class Item extends IndexedItem<IndexedSelector> {
   readonly name: string;
@@ -20,6 +21,7 @@ class Rig {
   readonly told = new Map<string, Set<string>>();
   readonly items = new Map<string, { item: Item; labels: Map<string, string>; profiles: readonly string[] }>();
   readonly profiles = new Map<string, Map<string, string>>();
+  readonly profileLabels = new ProfileLabels();
   readonly selectors = new Map<string, IndexedSelector>();
   readonly live = new Map<string, Item>();
   readonly index = new LabelIndex<Item, IndexedSelector>(
@@ -34,6 +36,7 @@ class Rig {
       },
     },
     this.live,
+    this.profileLabels,
   );
 
   setItem(name: string, labels: Record<string, string>, profiles: readonly string[]): void {
@@ -55,7 +58,8 @@ class Rig {
   setProfile(name: string, labels: Record<string, string> | undefined): void {
     if (labels === undefined) this.profiles.delete(name);
     else this.profiles.set(name, new Map(Object.entries(labels)));
-    this.index.setParent(name, this.keys.makeSet(new Map(Object.entries(labels ?? {}))));
+    this.profileLabels.set(name, labels && this.keys.makeSet(new Map(Object.entries(labels))));
+    this.index.onProfileChanged(name);
   }
 
   toggleSelector(text: string): void {

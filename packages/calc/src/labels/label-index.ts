@@ -15,6 +15,7 @@ import {
 } from "./indexed.ts";
 import { type LabelSet, NO_LABELS, sameLabels } from "./label-set.ts";
 import { matches } from "./match-node.ts";
+import type { ProfileLabels } from "./profile-labels.ts";
 import { SelectorFile } from "./selector-file.ts";
 
 /** Told of matches as they start and stop. It must not call back into the index. */
@@ -37,10 +38,12 @@ const MAX_IDLE_KEYS = 16;
  *
  * ```
  *   setItem ----> labels, inherited labels --> SelectorFile --> candidates --> evaluate --> starts, stops
- *   setParent --> its children, each as above
+ *   onProfileChanged --> its children, each as above
  *   addSelectors -> cheapest required term --> KeyIndex ------> candidates --> evaluate --> starts
  *                                              (own values, and profiles' values -> children)
  * ```
+ *
+ * Invariant: `#parents` holds the profiles that an item has, with the labels that the index was last told of.
  *
  * Invariant: `item.matches` holds exactly the selectors in the index that match it, and `selector.matchCount` is the
  * number of items that hold it, whenever no call is under way.
@@ -48,6 +51,7 @@ const MAX_IDLE_KEYS = 16;
 export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
   readonly #listener: MatchListener<I, S>;
   readonly #items: ReadonlyMap<unknown, I>;
+  readonly #profiles: ProfileLabels;
   readonly #parents = new Map<string, LabelParent>();
   readonly #file = new SelectorFile<S>();
   readonly #keyIndexes: (KeyIndex<I> | undefined)[] = [];
@@ -58,10 +62,14 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
   /** Selector evaluations so far, for the metrics. */
   evaluations = 0;
 
-  /** `items`: all items, kept by the owner: one is there before `setItem`, and leaves before or after `removeItem`. */
-  constructor(listener: MatchListener<I, S>, items: ReadonlyMap<unknown, I>) {
+  /**
+   * `items`: all items, kept by the owner: one is there before `setItem`, and leaves before or after `removeItem`.
+   * `profiles`: changed by the owner, which then calls `onProfileChanged`.
+   */
+  constructor(listener: MatchListener<I, S>, items: ReadonlyMap<unknown, I>, profiles: ProfileLabels) {
     this.#listener = listener;
     this.#items = items;
+    this.#profiles = profiles;
   }
 
   /** Adds an item or gives it new labels and profiles. Starts are told before stops. */
@@ -94,20 +102,16 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
     }
   }
 
-  /** The labels of a profile; none when it has gone (its items then inherit nothing from it). True when they changed. */
-  setParent(name: string, labels: LabelSet): boolean {
-    let parent = this.#parents.get(name);
-    if (parent === undefined) {
-      if (labels.length === 0) return false;
-      this.#parents.set(name, (parent = new LabelParent(name)));
-    }
-    if (sameLabels(parent.labels, labels)) return false;
+  /** Reads the labels of a profile again; none when it has gone: its items then inherit nothing from it. */
+  onProfileChanged(name: string): void {
+    const parent = this.#parents.get(name);
+    if (parent === undefined) return;
+    const labels = this.#profiles.get(name);
+    if (sameLabels(parent.labels, labels)) return;
     this.#indexParent(parent, false);
     parent.labels = labels;
     this.#indexParent(parent, true);
     forEachIn(parent.children, (child) => this.#rematch(child as I));
-    this.#dropUnusedParent(parent);
-    return true;
   }
 
   addSelector(selector: S): void {
@@ -155,24 +159,29 @@ export class LabelIndex<I extends IndexedItem<S>, S extends IndexedSelector> {
   #setParents(item: I, names: readonly string[]): void {
     for (const parent of item.parents) {
       parent.children = withoutElement(parent.children, item);
-      if (!names.includes(parent.name)) this.#dropUnusedParent(parent);
+      if (parent.children === undefined && !names.includes(parent.name)) this.#dropParent(parent);
     }
-    if (names.length === 0) {
-      item.parents = NO_PARENTS;
-      return;
-    }
-    const parents: LabelParent[] = [];
-    for (const name of names) {
-      let parent = this.#parents.get(name);
-      if (parent === undefined) this.#parents.set(name, (parent = new LabelParent(name)));
-      parent.children = withElement(parent.children, item);
-      parents.push(parent);
-    }
-    item.parents = parents;
+    // Exactly as long as need be: an array that grew by pushes is not.
+    if (names.length === 0) item.parents = NO_PARENTS;
+    else if (names.length === 1) item.parents = [this.#addChild(names[0] as string, item)];
+    else item.parents = names.map((name) => this.#addChild(name, item));
   }
 
-  #dropUnusedParent(parent: LabelParent): void {
-    if (parent.children === undefined && parent.labels.length === 0) this.#parents.delete(parent.name);
+  #addChild(name: string, item: I): LabelParent {
+    let parent = this.#parents.get(name);
+    if (parent === undefined) {
+      parent = new LabelParent(name);
+      parent.labels = this.#profiles.get(name);
+      this.#parents.set(name, parent);
+      this.#indexParent(parent, true);
+    }
+    parent.children = withElement(parent.children, item);
+    return parent;
+  }
+
+  #dropParent(parent: LabelParent): void {
+    this.#indexParent(parent, false);
+    this.#parents.delete(parent.name);
   }
 
   /** Evaluates the item's candidates and tells what changed. */

@@ -34,11 +34,15 @@ export class LabelKeys {
 
   makeSet(labels: LabelMap): LabelSet {
     if (labels.size === 0) return NO_LABELS;
+    // Emptying the array would free its store: only what lies before `length` counts.
     const scratch = this.#scratch;
-    scratch.length = 0;
-    for (const [name, value] of labels) scratch.push(this.idOf(name), this.#shared(value));
+    let length = 0;
+    for (const [name, value] of labels) {
+      scratch[length++] = this.idOf(name);
+      scratch[length++] = this.#shared(value);
+    }
     // A copy has exactly the length it needs; an array that grew by pushes does not.
-    return scratch.slice();
+    return scratch.slice(0, length);
   }
 
   /**

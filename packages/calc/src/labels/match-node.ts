@@ -2,6 +2,9 @@ import { unreachable } from "@bulrush/base";
 import { Op, type SelectorNode } from "@bulrush/selector";
 import type { LabelKeys, LabelSet } from "./label-set.ts";
 
+/** Up to so many values are compared one by one; hashing a text costs as much as several comparisons. */
+const MAX_LISTED = 8;
+
 /**
  * A selector compiled for evaluation: label names are ids. All nodes are of one shape, so that the evaluator's reads
  * stay monomorphic.
@@ -10,46 +13,49 @@ export class MatchNode {
   readonly op: Op;
   readonly key: number;
   readonly value: string;
-  readonly values: ReadonlySet<string> | undefined;
-  readonly operands: readonly MatchNode[] | undefined;
+  /** The values of a set of few. */
+  readonly few: readonly string[];
+  /** The values of a set of many. */
+  readonly many: ReadonlySet<string> | undefined;
+  readonly operands: readonly MatchNode[];
 
-  constructor(
-    op: Op,
-    key: number,
-    value: string,
-    values: ReadonlySet<string> | undefined,
-    operands: readonly MatchNode[] | undefined,
-  ) {
+  constructor(op: Op, key: number, value: string, values: ReadonlySet<string>, operands: readonly MatchNode[]) {
     this.op = op;
     this.key = key;
     this.value = value;
-    this.values = values;
+    this.few = values.size === 0 || values.size > MAX_LISTED ? NO_FEW : [...values];
+    this.many = values.size > MAX_LISTED ? values : undefined;
     this.operands = operands;
   }
 }
+
+const NO_FEW: readonly string[] = [];
+const NO_VALUES: ReadonlySet<string> = new Set();
+const NO_OPERANDS: readonly MatchNode[] = [];
 
 export function compileSelector(node: SelectorNode, keys: LabelKeys): MatchNode {
   switch (node.op) {
     case Op.all:
     case Op.global:
-      return new MatchNode(node.op, -1, "", undefined, undefined);
+      return new MatchNode(node.op, -1, "", NO_VALUES, NO_OPERANDS);
     case Op.has:
-      return new MatchNode(node.op, keys.idOf(node.label), "", undefined, undefined);
+      return new MatchNode(node.op, keys.idOf(node.label), "", NO_VALUES, NO_OPERANDS);
     case Op.equal:
     case Op.notEqual:
     case Op.contains:
     case Op.startsWith:
     case Op.endsWith:
-      return new MatchNode(node.op, keys.idOf(node.label), node.value, undefined, undefined);
+      return new MatchNode(node.op, keys.idOf(node.label), node.value, NO_VALUES, NO_OPERANDS);
     case Op.in:
     case Op.notIn:
-      return new MatchNode(node.op, keys.idOf(node.label), "", node.values, undefined);
+      return new MatchNode(node.op, keys.idOf(node.label), "", node.values, NO_OPERANDS);
     case Op.and:
     case Op.or:
     case Op.not: {
       const operands: MatchNode[] = [];
       for (const operand of node.operands) operands.push(compileSelector(operand, keys));
-      return new MatchNode(node.op, -1, "", undefined, operands);
+      // A copy has exactly the length it needs.
+      return new MatchNode(node.op, -1, "", NO_VALUES, operands.slice());
     }
     default:
       return unreachable(node);
@@ -72,6 +78,13 @@ function effectiveLabel(item: Labelled, key: number): string | undefined {
     for (let i = 0; i < inherited.length; i += 2) if (inherited[i] === key) return inherited[i + 1] as string;
   }
   return undefined;
+}
+
+function hasValue(node: MatchNode, value: string): boolean {
+  const { few, many } = node;
+  if (many !== undefined) return many.has(value);
+  for (let i = 0; i < few.length; i++) if (few[i] === value) return true;
+  return false;
 }
 
 /** True when the labels of `item` satisfy the selector. Allocates nothing. */
@@ -100,24 +113,24 @@ export function matches(node: MatchNode, item: Labelled): boolean {
     }
     case Op.in: {
       const value = effectiveLabel(item, node.key);
-      return value !== undefined && (node.values as ReadonlySet<string>).has(value);
+      return value !== undefined && hasValue(node, value);
     }
     case Op.notIn: {
       const value = effectiveLabel(item, node.key);
-      return value === undefined || !(node.values as ReadonlySet<string>).has(value);
+      return value === undefined || !hasValue(node, value);
     }
     case Op.and: {
-      const operands = node.operands as readonly MatchNode[];
+      const { operands } = node;
       for (let i = 0; i < operands.length; i++) if (!matches(operands[i] as MatchNode, item)) return false;
       return true;
     }
     case Op.or: {
-      const operands = node.operands as readonly MatchNode[];
+      const { operands } = node;
       for (let i = 0; i < operands.length; i++) if (matches(operands[i] as MatchNode, item)) return true;
       return false;
     }
     case Op.not:
-      return !matches((node.operands as readonly MatchNode[])[0] as MatchNode, item);
+      return !matches(node.operands[0] as MatchNode, item);
     default:
       return unreachable(node.op);
   }

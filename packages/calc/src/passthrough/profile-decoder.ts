@@ -10,20 +10,15 @@ const SERVICE_ACCOUNT = { profile: "ksa.", label: "pcsa." };
  */
 export class ProfileDecoder {
   readonly #sequencer: EventSequencer;
-  /** Profiles that were told. */
-  readonly #known = new Set<string>();
 
   constructor(sequencer: EventSequencer) {
     this.#sequencer = sequencer;
   }
 
-  /** `undefined` labels: the profile has gone. `changed`: they are not what they were. */
-  setProfile(name: string, labels: LabelMap | undefined, changed: boolean): void {
-    if (!name.startsWith(NAMESPACE.profile) && !name.startsWith(SERVICE_ACCOUNT.profile)) return;
-    if (labels === undefined ? !this.#known.delete(name) : this.#known.has(name) && !changed) return;
-    if (labels !== undefined) this.#known.add(name);
+  /** A profile came or has other labels; `undefined`: it has gone. */
+  setProfile(name: string, labels: LabelMap | undefined): void {
     if (name.startsWith(NAMESPACE.profile)) this.#setNamespace(name, labels);
-    else this.#setServiceAccount(name, labels);
+    else if (name.startsWith(SERVICE_ACCOUNT.profile)) this.#setServiceAccount(name, labels);
   }
 
   #setNamespace(profile: string, given: LabelMap | undefined): void {

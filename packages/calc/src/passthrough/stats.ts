@@ -24,8 +24,13 @@ export class StatsCollector {
   readonly #hosts = new Map<string, number>();
   readonly #policies = new Set<string>();
   readonly #applicationLayer = new Set<string>();
-  readonly #profiles = new Set<string>();
+  readonly #profiles: { readonly size: number };
   readonly #tiers = new Set<string>();
+
+  /** `profiles`: all that are there. */
+  constructor(profiles: { readonly size: number }) {
+    this.#profiles = profiles;
+  }
 
   /** A workload endpoint came (1) or went (-1). */
   onWorkload(hostname: string, change: 1 | -1): void {
@@ -51,10 +56,6 @@ export class StatsCollector {
     const isApplicationLayer =
       policy !== undefined && (hasApplicationLayer(policy.inbound_rules) || hasApplicationLayer(policy.outbound_rules));
     toggle(this.#applicationLayer, path, isApplicationLayer);
-  }
-
-  setProfile(name: string, present: boolean): void {
-    toggle(this.#profiles, name, present);
   }
 
   setTier(name: string, present: boolean): void {

@@ -13,6 +13,7 @@ import { parseSelector } from "@bulrush/selector";
 import { forEachIn, withElement, withoutElement } from "../labels/bag.ts";
 import { LabelIndex } from "../labels/label-index.ts";
 import type { LabelKeys, LabelSet } from "../labels/label-set.ts";
+import type { ProfileLabels } from "../labels/profile-labels.ts";
 import { identifyRules, policySeed, profileSeed } from "../rules/rule-ids.ts";
 import { scanRule } from "../rules/scan-rule.ts";
 import type { SpecCache } from "../rules/spec-cache.ts";
@@ -62,6 +63,7 @@ export class ActiveRules {
   readonly #index: LabelIndex<LocalEndpoint, PolicyGroup>;
   readonly #endpoints = new Map<string, LocalEndpoint>();
   readonly #policies = new Map<string, PolicyState>();
+  readonly #profileRules = new Map<string, ProfileRules>();
   readonly #profiles = new Map<string, ProfileState>();
   readonly #groups = new Map<string, PolicyGroup>();
   #lastGroupId = 0;
@@ -70,6 +72,7 @@ export class ActiveRules {
 
   constructor(
     keys: LabelKeys,
+    profiles: ProfileLabels,
     cache: SpecCache,
     sets: IpSetUsers,
     sequencer: EventSequencer,
@@ -92,6 +95,7 @@ export class ActiveRules {
         },
       },
       this.#endpoints,
+      profiles,
     );
   }
 
@@ -112,7 +116,7 @@ export class ActiveRules {
   missingProfiles(): string[] {
     const out: string[] = [];
     for (const profile of this.#profiles.values())
-      if (profile.users > 0 && profile.rules === undefined) out.push(profile.name);
+      if (profile.users > 0 && !this.#profileRules.has(profile.name)) out.push(profile.name);
     return out.sort();
   }
 
@@ -140,8 +144,8 @@ export class ActiveRules {
       endpoint.value = value;
     }
     // The new before the old, so that what stays is never without a user.
-    for (const name of new Set(value?.profile_ids)) this.#useProfile(name, 1);
-    for (const name of new Set(old?.profile_ids)) this.#useProfile(name, -1);
+    for (const name of distinct(value?.profile_ids)) this.#useProfile(name, 1);
+    for (const name of distinct(old?.profile_ids)) this.#useProfile(name, -1);
     if (value === undefined) this.#index.removeItem(endpoint);
     else this.#index.setItem(endpoint, labels, value.profile_ids ?? []);
     this.#listener.onEndpointDirty(endpoint);
@@ -174,17 +178,16 @@ export class ActiveRules {
 
   setProfileRules(name: string, given: ProfileRules | undefined): void {
     const rules = given !== undefined && isEmpty(given) ? NO_RULES : given;
-    const known = this.#profiles.get(name);
-    if (known === undefined && rules === undefined) return;
-    const profile = known ?? this.#newProfile(name);
-    if (sameValue(profile.rules, rules)) return;
-    profile.rules = rules;
-    this.#dirtyProfiles.add(profile);
+    if (sameValue(this.#profileRules.get(name), rules)) return;
+    if (rules === undefined) this.#profileRules.delete(name);
+    else this.#profileRules.set(name, rules);
+    const profile = this.#profiles.get(name);
+    if (profile !== undefined) this.#dirtyProfiles.add(profile);
   }
 
-  /** The labels that local endpoints inherit from a profile; none when it has gone. */
-  setProfileLabels(name: string, labels: LabelSet): void {
-    this.#index.setParent(name, labels);
+  /** The labels that local endpoints inherit from a profile changed. */
+  onProfileChanged(name: string): void {
+    this.#index.onProfileChanged(name);
   }
 
   /** Announces what came into use and takes back what no longer is. The IP sets are settled by their own flush. */
@@ -220,14 +223,9 @@ export class ActiveRules {
     this.#index.removeSelector(group);
   }
 
-  #newProfile(name: string): ProfileState {
-    const profile = new ProfileState(name);
-    this.#profiles.set(name, profile);
-    return profile;
-  }
-
   #useProfile(name: string, change: 1 | -1): void {
-    const profile = this.#profiles.get(name) ?? this.#newProfile(name);
+    let profile = this.#profiles.get(name);
+    if (profile === undefined) this.#profiles.set(name, (profile = new ProfileState(name)));
     profile.users += change;
     assert(profile.users >= 0, () => `Profile ${name} has fewer than no users`);
     this.#dirtyProfiles.add(profile);
@@ -274,7 +272,7 @@ export class ActiveRules {
 
   #announceProfile(profile: ProfileState): void {
     const { name } = profile;
-    const rules = profile.rules ?? MISSING_PROFILE;
+    const rules = this.#profileRules.get(name) ?? MISSING_PROFILE;
     if (profile.active && sameValue(profile.sentRules, rules)) return;
     const used = new Set<string>();
     const inbound = this.#scan(rules.inbound_rules, profileSeed("in", name), used);
@@ -291,7 +289,7 @@ export class ActiveRules {
   }
 
   #retireProfile(profile: ProfileState): void {
-    if (profile.rules === undefined) this.#profiles.delete(profile.name);
+    this.#profiles.delete(profile.name);
     if (!profile.active) return;
     this.#sequencer.profiles.remove(profile.name, { msg: "ActiveProfileRemove", id: profile.name });
     for (const id of profile.sentSets) this.#sets.release(id);
@@ -314,6 +312,11 @@ export class ActiveRules {
     }
     return identifyRules(seed, out);
   }
+}
+
+/** Most endpoints have one profile. */
+function distinct(names: readonly string[] | undefined): Iterable<string> {
+  return names === undefined || names.length < 2 ? (names ?? []) : new Set(names);
 }
 
 function isEmpty(rules: ProfileRules): boolean {

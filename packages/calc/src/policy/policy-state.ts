@@ -111,10 +111,9 @@ export function sameContent(a: Policy, b: Policy): boolean {
   );
 }
 
-/** A profile, as the holder of rules. It exists while a local endpoint has it or its rules are known. */
+/** A profile in use. It exists while a local endpoint has it, and until it was taken back. */
 export class ProfileState {
   readonly name: string;
-  rules: ProfileRules | undefined;
   /** Local endpoints that have it. */
   users = 0;
   active = false;

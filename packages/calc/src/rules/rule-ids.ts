@@ -26,6 +26,8 @@ export function profileSeed(direction: "in" | "out", name: string): string {
  * nothing before it in its list changes, and says where a counter or a log line came from.
  */
 export function identifyRules(seed: string, rules: readonly Omit<DataplaneRule, "rule_id">[]): DataplaneRule[] {
+  // Most lists are empty: all profiles', one direction of most policies.
+  if (rules.length === 0) return [];
   let hash = sha224(seed);
   const out: DataplaneRule[] = [];
   for (const rule of rules) {

@@ -4,6 +4,7 @@ import type { EndpointPort } from "@bulrush/model";
 import { IndexedItem, IndexedSelector } from "../labels/indexed.ts";
 import { LabelIndex } from "../labels/label-index.ts";
 import type { LabelKeys, LabelSet } from "../labels/label-set.ts";
+import type { ProfileLabels } from "../labels/profile-labels.ts";
 import type { ActiveIpSet } from "./active-ip-set.ts";
 import type { NamedPortSetSpec } from "./ip-set-spec.ts";
 import { NO_NETS } from "./nets.ts";
@@ -34,7 +35,7 @@ export class MemberIndex {
   readonly #selectors = new Map<string, MemberSelector>();
   readonly #index: LabelIndex<MemberItem, MemberSelector>;
 
-  constructor(keys: LabelKeys) {
+  constructor(keys: LabelKeys, profiles: ProfileLabels) {
     this.#keys = keys;
     this.#index = new LabelIndex(
       {
@@ -48,6 +49,7 @@ export class MemberIndex {
         },
       },
       this.#items,
+      profiles,
     );
   }
 
@@ -102,9 +104,9 @@ export class MemberIndex {
     return true;
   }
 
-  /** The labels that a profile gives; none when it has gone. True when they changed. */
-  setProfile(name: string, labels: LabelSet): boolean {
-    return this.#index.setParent(name, labels);
+  /** The labels that a profile gives changed. */
+  onProfileChanged(name: string): void {
+    this.#index.onProfileChanged(name);
   }
 
   /** Fills sets that came into use. Each is told its members as they are found. */

@@ -21,7 +21,8 @@ export function hostNets(...lists: readonly (readonly string[])[]): readonly str
         address.family === 4 && text.length === slash + 3 && text.endsWith("/32") && !text.includes(":");
       push(out, text, isCanonical ? text : formatCidr(cidrOf(address)));
     }
-  return out.length === 0 ? NO_NETS : out;
+  // A copy has exactly the length it needs: one is kept for every endpoint of the cluster.
+  return out.length === 0 ? NO_NETS : out.slice();
 }
 
 /** Networks in canonical text, masked, one for everything in two halves. Bad text is left out. No entry twice. */
