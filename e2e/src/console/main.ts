@@ -33,7 +33,10 @@ if (values.help || directory === undefined) {
           await browser.open("about:blank");
           await browser.open(`${world.url}#/${page}`);
           await browser.until("document.querySelector('main h1') && !document.body.innerText.includes('Reading')");
-          if (page.startsWith("clients")) await browser.until(`document.body.innerText.includes('node-0001')`);
+          if (page.startsWith("clients"))
+            await browser.until(
+              `document.querySelector('.figures dd')?.innerText === (${Number(values.clients)}).toLocaleString("en-US")`,
+            );
           if (page === "policies") await browser.until("document.querySelector('.policies')");
           if (page.startsWith("explain")) await browser.until("document.querySelector('.steps')");
           const name = `${page.replace(/\?.*/, "")}-${scheme}-${size}.png`;
