@@ -61,6 +61,11 @@ export class Program {
     return this.#isRunning;
   }
 
+  /** The exit code of a program that ends by itself; undefined when a signal ended it. */
+  get exited(): Promise<number | undefined> {
+    return this.#exited;
+  }
+
   /** Sends a signal and waits for the end. The exit code, or undefined when a signal ended it. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | undefined> {
     if (this.#isRunning) this.#child.kill(signal);
