@@ -17,7 +17,7 @@ Exit codes:
   0    stopped by a signal
   1    the dataplane ended, or the datastore is not ready any more
   2    the command line is wrong
-  129  the settings in the datastore have changed: start again
+  129  settings in the datastore have changed that only a start takes up: start again
 `;
 
 let values: { readonly help?: boolean; readonly "config-file"?: string };

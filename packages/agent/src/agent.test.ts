@@ -75,6 +75,8 @@ test("a later change reaches the dataplane, and its ack the source", async () =>
   rig.dataplane.sent.length = 0;
   await rig.source.onUpdates([pod("other", "web", "10.0.0.2")]);
   await rig.source.onSequence(5);
+  // The mark follows what was sent.
+  await rig.clock.advance(0);
   assert.deepEqual(names(rig.dataplane.sent), ["IPSetDeltaUpdate"]);
   assert.deepEqual(rig.dataplane.marks, [4, 5]);
   rig.dataplane.events?.onApplied?.(5);
@@ -97,22 +99,51 @@ test("an invalid update is named, holds the last good one, and changes nothing",
   assert.match(await rig.metrics.text(), /^bulrush_agent_invalid_updates 1$/m);
 });
 
-test("a setting that only a restart applies ends the agent with 129, one that does not matter does not", async () => {
-  const rig = agentRig({ FELIX_LOGPREFIX: "env" });
+test("a setting of the process is taken up at once, one without effect by nobody", async () => {
+  const told: string[] = [];
+  const rig = agentRig({ FELIX_LOGPREFIX: "env" }, undefined, {
+    onSettings: ({ values }) => void told.push(values.LogSeverityScreen),
+  });
   await rig.sync([readyFlag(), setting("VXLANPort", "1")]);
-  for (const harmless of [
+  for (const change of [
     setting("LogPrefix", "hidden by the environment"),
     setting("UsageReportingEnabled", "true"),
     setting("ClusterGUID", "x"),
     setting("HealthTimeoutOverrides", "CalculationGraph=60,InternalDataplaneMainLoop=2m1s"),
+    setting("LogSeverityScreen", "debug"),
   ]) {
-    await rig.source.onUpdates([harmless]);
+    await rig.source.onUpdates([change]);
     await rig.clock.advance(100);
   }
-  assert.deepEqual(rig.requests, []);
+  assert.deepEqual([rig.requests, rig.dataplane.starts.length], [[], 1]);
+  assert.deepEqual(told, ["INFO", "INFO", "DEBUG"]);
   assert.match(row(rig, "CalculationGraph"), / 60s /);
   assert.match(row(rig, "InternalDataplaneMainLoop"), / 121s /);
+});
+
+test("a setting of the dataplane brings another dataplane, which is told everything", async () => {
+  const rig = agentRig();
+  await rig.sync([readyFlag(), setting("VXLANPort", "1"), pod("h", "db", "10.0.0.1"), policy("app == 'db'")]);
+  await rig.source.onSequence(7);
+  await rig.clock.advance(100);
+  const before = names(rig.dataplane.sent);
+  rig.dataplane.sent.length = 0;
+  rig.dataplane.marks.length = 0;
   await rig.source.onUpdates([setting("VXLANPort", "2")]);
+  await rig.clock.advance(100);
+  assert.deepEqual(
+    rig.dataplane.starts.map((settings) => settings.get("VXLANPort")),
+    ["1", "2"],
+  );
+  assert.deepEqual(names(rig.dataplane.sent).toSorted(), before.toSorted());
+  assert.equal(names(rig.dataplane.sent).at(-1), "InSync");
+  assert.deepEqual([rig.dataplane.marks, rig.requests], [[7], []]);
+});
+
+test("a setting of the graph ends the agent with 129 where nothing is saved", async () => {
+  const rig = agentRig();
+  await rig.sync([readyFlag()]);
+  await rig.source.onUpdates([setting("RouteSource", "WorkloadIPs")]);
   await rig.clock.advance(100);
   assert.deepEqual(rig.requests, [{ reason: "config changed", exitCode: EXIT_RESTART }]);
 });

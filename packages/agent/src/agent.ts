@@ -1,17 +1,24 @@
-import { Backoff, type Clock, parseDurationNs, sleep } from "@bulrush/base";
+import { Backoff, type CancelTimer, type Clock, messageOf, sleep } from "@bulrush/base";
 import type { DataplaneEvents, DataplaneHandle, DataplaneStatus, DataplaneWorkerOptions } from "@bulrush/dataplane";
-import { createValidationFilter, type Update } from "@bulrush/model";
-import type { HealthAggregator, Logger, Metrics, RootLogger, Shutdown } from "@bulrush/service";
-import { restartNeededBy } from "./config/config-change.ts";
-import { type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
+import { createValidationFilter } from "@bulrush/model";
+import type { HealthAggregator, LiveLog, LoadedConfig, Logger, Metrics, Shutdown } from "@bulrush/service";
+import { changedSettings, changeTakenBy, withLastGood } from "./config/config-change.ts";
+import { dataplaneTexts, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
 import { encapsulationChanges, layersOf, type StartConfig, startConfig } from "./config/start-config.ts";
-import { CalcDriver, type RunParts } from "./pipeline/calc-driver.ts";
+import { healthTimeoutsMs } from "./config/health-timeouts.ts";
+import { CalcDriver, type RunContents, type RunParts } from "./pipeline/calc-driver.ts";
+import { LiveDataplane } from "./pipeline/live-dataplane.ts";
+import { StartCollector } from "./pipeline/start-collector.ts";
 import { AgentHealth } from "./report/agent-health.ts";
 import { registerAgentMetrics } from "./report/agent-metrics.ts";
-import type { SourceFactory } from "./source/source.ts";
+import type { Held, SourceFactory } from "./source/source.ts";
+import type { StateStore } from "./state/state-store.ts";
+import { stateTee } from "./state/state-tee.ts";
 
 /** Upstream's exit code for "start me again with other settings". */
 export const EXIT_RESTART = 129;
+/** How long a source is waited for where the kernel has rules already, before what was saved is taken. */
+const HELD_GRACE_MS = 10_000;
 
 export interface AgentOptions {
   /** The local settings: those that the datastore may add to come later. */
@@ -23,14 +30,23 @@ export interface AgentOptions {
   readonly clock: Clock;
   /** Numbers in [0, 1), for jitter. */
   readonly random: () => number;
-  readonly logger: Logger & Partial<Pick<RootLogger, "dropped" | "errors">>;
+  readonly logger: Logger;
+  /** What the log counts. */
+  readonly log?: Pick<LiveLog, "dropped" | "errors">;
   readonly health: HealthAggregator;
   readonly metrics: Metrics;
   readonly shutdown: Pick<Shutdown, "request" | "signal">;
+  /** Where what is held is saved, and found at the next start. Absent: nowhere. The agent closes it. */
+  readonly state?: StateStore | undefined;
+  /** Whether the kernel has rules of ours, from before this start. Default: never asked, as if it had. */
+  readonly hasRules?: () => boolean;
+  /** The process's own part of the settings: called at the first in-sync, and whenever they change. */
+  readonly onSettings?: (loaded: LoadedConfig<FelixConfig>) => void;
 }
 
 export interface Agent {
-  start(): void;
+  /** Resolves when what was saved is read and the source was started. */
+  start(): Promise<void>;
   /** The kernel stays as it is. */
   stop(): Promise<void>;
 }
@@ -51,22 +67,28 @@ export interface Agent {
  *                                  source.ack <────────── sequence applied to the kernel ─────────┘
  * ```
  *
- * The loss of the source changes nothing; the dataplane goes on with what it has. What the graph and the dataplane were
- * started with does not change while they run: other settings end the process with {@link EXIT_RESTART}.
+ * The loss of the source changes nothing; the dataplane goes on with what it has. A start takes what an earlier one saved
+ * (StateStore): at once where the kernel has no rules, else when no source is there for a while.
+ *
+ * Other settings are taken up while it runs (`changeTakenBy`). Where that needs another graph and nothing is saved to feed
+ * it with, the process ends with {@link EXIT_RESTART} instead.
  */
 export function createAgent(options: AgentOptions): Agent {
   const { config, clock, logger, shutdown } = options;
   let start: StartConfig | undefined;
-  let dataplane: DataplaneHandle | undefined;
+  let dataplane: LiveDataplane | undefined;
   let dataplaneStatus: DataplaneStatus | undefined;
   let waitingFor = "waiting for the datastore to be in sync";
+  /** Since when what is enforced is what was saved: Unix ms; undefined once a source was in sync. */
+  let heldAtMs: number | undefined;
+  let cancelGrace: CancelTimer = () => {};
 
   const metrics = registerAgentMetrics(options.metrics, config.FelixHostname, {
     dataplane: () => dataplaneStatus?.counters,
     graph: () => driver.stats,
     connected: () => source.report().connected,
-    logErrors: () => logger.errors ?? 0,
-    logDropped: () => logger.dropped ?? 0,
+    logErrors: () => options.log?.errors ?? 0,
+    logDropped: () => options.log?.dropped ?? 0,
   });
 
   const driver = new CalcDriver({
@@ -78,22 +100,21 @@ export function createAgent(options: AgentOptions): Agent {
       onFlushed: (messages) => metrics.onFlushed(messages),
       onStatus(status) {
         metrics.onStatus(status);
+        if (status === "in-sync") heldAtMs = undefined;
         logger.info("Datastore status", { status });
         health.onGraphChange();
       },
-      onRunning: () => health.onGraphChange(),
+      onRunning() {
+        completeSaving();
+        health.onGraphChange();
+      },
       onConfig(message) {
-        if (start === undefined) return;
-        const loaded = loadFelixConfig(options.local, layersOf(message));
-        saySettings(loaded);
-        options.health.overrideTimeouts(timeoutsMs(loaded.values));
-        const changed = restartNeededBy(start.loaded, loaded);
-        if (changed.length > 0) restart("config changed", { settings: changed });
+        if (start !== undefined) void inTurn(() => takeUp(loadFelixConfig(options.local, layersOf(message))));
       },
       onEncapsulation(message) {
         if (start === undefined) return;
         const fields = encapsulationChanges(start.encapsulation, message);
-        if (fields.length > 0) restart("encapsulation changed", { fields });
+        if (fields.length > 0) void inTurn(() => rebuild("encapsulation changed", { fields }));
       },
       onDatastoreNotReady() {
         logger.warn("The datastore says that it is not ready any more");
@@ -105,19 +126,19 @@ export function createAgent(options: AgentOptions): Agent {
   const health = new AgentHealth({
     health: options.health,
     clock,
-    watchdogMs: config.DataplaneWatchdogTimeout * 1000,
     graph() {
       const { detail } = source.report();
       const ready = driver.running && driver.status === "in-sync";
+      if (driver.running && heldAtMs !== undefined) {
+        const since = new Date(heldAtMs).toISOString();
+        return { ready: false, detail: `enforcing what was saved at ${since}, ${detail}` };
+      }
       if (driver.running) return { ready, detail: `${driver.status}, ${detail}` };
       return { ready, detail: `${waitingFor}, ${driver.collected} keys so far, ${detail}` };
     },
   });
 
-  const restart = (reason: string, facts: Readonly<Record<string, unknown>>): void => {
-    logger.info("Restart needed", { reason, ...facts });
-    shutdown.request({ reason, exitCode: EXIT_RESTART });
-  };
+  let completeSaving = (): void => {};
 
   /** What is wrong with the settings, each once for as long as it is so. */
   let said: ReadonlySet<string> = new Set();
@@ -129,36 +150,111 @@ export function createAgent(options: AgentOptions): Agent {
     said = new Set([...warnings, ...errors].map(({ message }) => message));
   };
 
-  const begin = async (contents: Iterable<Update>): Promise<RunParts | undefined> => {
-    start = startConfig(contents, config.FelixHostname, options.local);
-    if (start === undefined) {
+  const begin = async ({ updates, isAsHeld }: RunContents): Promise<RunParts | undefined> => {
+    const next = startConfig(updates, config.FelixHostname, options.local);
+    if (next === undefined) {
       waitingFor = "the datastore says that it is not ready";
       logger.warn("The datastore says that it is not ready: waiting");
       health.onGraphChange();
       return undefined;
     }
-    const { loaded, graph, texts } = start;
+    const loaded = start === undefined ? next.loaded : withLastGood(start.loaded, next.loaded);
+    start = { ...next, loaded, texts: dataplaneTexts(loaded) };
     saySettings(loaded);
-    options.health.overrideTimeouts(timeoutsMs(loaded.values));
+    tellSettings(loaded);
     waitingFor = "starting the dataplane";
-    const handle = await dataplaneWith(texts);
+    const handle = await dataplaneWith(start.texts);
     if (handle === undefined) return undefined;
     dataplane = handle;
     health.watch(handle);
-    return { graph, dataplane: handle, filter: (next) => validated(next, loaded.values) };
+    const { graph } = start;
+    if (options.state === undefined)
+      return { graph, dataplane: handle, filter: (graphInput) => validated(graphInput, loaded.values) };
+    const tee = stateTee(options.state, isAsHeld);
+    completeSaving = () => tee.complete();
+    return {
+      graph,
+      dataplane: handle,
+      filter: (graphInput) => validated(tee.wrap(graphInput), loaded.values),
+      whenFed: () => tee.whenSaved(),
+    };
   };
 
+  /** Settings as they were read now: whatever differs from those in force is taken up. */
+  const takeUp = async (read: LoadedConfig<FelixConfig>): Promise<void> => {
+    if (start === undefined || shutdown.signal.aborted) return;
+    saySettings(read);
+    const loaded = withLastGood(start.loaded, read);
+    const settings = changedSettings(start.loaded, loaded);
+    if (settings.length === 0) return;
+    const by = new Set(settings.map(changeTakenBy));
+    if (by.has("graph")) {
+      await rebuild("config changed", { settings });
+      return;
+    }
+    start = { ...start, loaded, texts: dataplaneTexts(loaded) };
+    tellSettings(loaded);
+    if (by.has("dataplane")) await reconfigure(start.texts);
+    logger.info("Settings have changed", { settings });
+  };
+
+  const reconfigure = async (texts: ReadonlyMap<string, string>): Promise<void> => {
+    const next = dataplane;
+    if (next === undefined) return;
+    await untilDone("Cannot start a dataplane with other settings, will try again", () =>
+      next.reconfigure(withHostname(texts)),
+    );
+  };
+
+  /** Another graph and dataplane, with the settings of now, out of what is saved; the end of the process without that. */
+  const rebuild = async (reason: string, facts: Readonly<Record<string, unknown>>): Promise<void> => {
+    const { state } = options;
+    if (shutdown.signal.aborted) return;
+    const done =
+      state !== undefined && state.report().saving && (await driver.rebuild((take) => state.readAgain(take)));
+    if (done) {
+      logger.info("The graph was made anew", { reason, ...facts });
+      return;
+    }
+    logger.info("Restart needed", { reason, ...facts });
+    shutdown.request({ reason, exitCode: EXIT_RESTART });
+  };
+
+  const tellSettings = (loaded: LoadedConfig<FelixConfig>): void => {
+    options.health.overrideTimeouts(healthTimeoutsMs(loaded.values));
+    options.onSettings?.(loaded);
+  };
+
+  /** Changes of settings, one after the other. */
+  let turn: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    turn = turn.then(work).catch((error: unknown) => logger.error("Take up settings", { error: messageOf(error) }));
+    return turn;
+  };
+
+  const withHostname = (texts: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+    new Map([...texts, ["FelixHostname", config.FelixHostname]]);
+
   /** Tries until it starts; undefined when the agent is stopped before. */
-  const dataplaneWith = async (texts: ReadonlyMap<string, string>): Promise<DataplaneHandle | undefined> => {
+  const dataplaneWith = (texts: ReadonlyMap<string, string>): Promise<LiveDataplane | undefined> =>
+    untilDone("Cannot start the dataplane, will try again", async () => {
+      if (dataplane === undefined)
+        return LiveDataplane.start(
+          (settings, events) => options.startDataplane({ settings }, events),
+          withHostname(texts),
+          dataplaneEvents,
+        );
+      await dataplane.renew(withHostname(texts));
+      return dataplane;
+    });
+
+  const untilDone = async <T>(failure: string, work: () => Promise<T>): Promise<T | undefined> => {
     const backoff = new Backoff({ initialMs: 1000, maxMs: 30_000 }, options.random);
     while (!shutdown.signal.aborted) {
       try {
-        return await options.startDataplane(
-          { settings: new Map([...texts, ["FelixHostname", config.FelixHostname]]) },
-          dataplaneEvents,
-        );
+        return await work();
       } catch (error) {
-        logger.error("Cannot start the dataplane, will try again", { error });
+        logger.error(failure, { error });
         waitingFor = "the dataplane does not start";
         health.onGraphChange();
       }
@@ -196,23 +292,39 @@ export function createAgent(options: AgentOptions): Agent {
       { workloadSourceSpoofing: values.WorkloadSourceSpoofing === "Any" ? "Any" : "Disabled" },
     );
 
+  /** What an earlier start saved, if it is of use. */
+  const restore = async (): Promise<Held | undefined> => {
+    const { state } = options;
+    const collector = new StartCollector();
+    const found = await state?.read((updates) => collector.add(updates));
+    if (state === undefined || found === undefined) return undefined;
+    const held = { updates: [...collector.values()], atMs: found.atMs };
+    await state.resume();
+    driver.hold(held.updates);
+    heldAtMs = held.atMs;
+    return held;
+  };
+
   return {
-    start: () => void source.start(),
+    async start() {
+      const held = await restore();
+      if (held !== undefined) {
+        const isCold = options.hasRules?.() === false;
+        logger.info("There is a saved state", { savedAt: new Date(held.atMs), keys: held.updates.length, isCold });
+        if (isCold) void driver.beginFromHeld();
+        else cancelGrace = clock.after(HELD_GRACE_MS, () => void driver.beginFromHeld());
+      }
+      void source.start(held);
+    },
     async stop() {
+      cancelGrace();
       driver.stop();
       await source.stop();
       await dataplane?.stop();
+      await options.state?.close();
       health.stop();
     },
   };
 }
 
 type CalcDriverInput = Parameters<RunParts["filter"]>[0];
-
-/** Durations (`1m30s`) or seconds (`90`). Bad ones are left out: a time-out that cannot be read must not become none. */
-function timeoutsMs(values: FelixConfig): ReadonlyMap<string, number> {
-  const entries = [...values.HealthTimeoutOverrides].map(
-    ([name, text]) => [name, (parseDurationNs(/^[0-9.]+$/.test(text) ? `${text}s` : text) ?? 0) / 1e6] as const,
-  );
-  return new Map(entries.filter(([, milliseconds]) => milliseconds > 0));
-}

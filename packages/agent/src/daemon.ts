@@ -1,10 +1,14 @@
 import { systemClock } from "@bulrush/base";
 import { startDataplaneWorker } from "@bulrush/dataplane";
+import { openNftConnection } from "@bulrush/nftables";
 import {
   createLogger,
   createShutdown,
   HealthAggregator,
+  liveLog,
+  liveServer,
   type LoadedConfig,
+  type Logger,
   openLog,
   readSettingsFile,
   serveHealth,
@@ -17,6 +21,7 @@ import { createAgent } from "./agent.ts";
 import { DEFAULT_CONFIG_FILE, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
 import { registerRuleMetrics } from "./report/rule-metrics.ts";
 import { chooseSource } from "./source/choose-source.ts";
+import { StateStore } from "./state/state-store.ts";
 
 const PROGRAM = "bulrush-agent";
 const STOP_TIMEOUT_MS = 10_000;
@@ -43,13 +48,10 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const startup = health.register("FelixStartup");
   startup.report({ live: true, ready: false, detail: "reading the settings" });
 
-  let serving = false;
-  const serveHealthOnce = (config: FelixConfig): void => {
-    if (serving || !config.HealthEnabled) return;
-    serving = true;
-    const server = serveHealth({ health, host: config.HealthHost, port: config.HealthPort, clock, logger: early });
-    shutdown.onStop("health server", () => server.close());
-  };
+  const healthServer = liveServer<HealthSettings>(({ HealthEnabled, HealthHost: host, HealthPort: port }) =>
+    HealthEnabled ? serveHealth({ health, host, port, clock, logger: early }) : undefined,
+  );
+  shutdown.onStop("health server", () => healthServer.close());
   const settled = await settle({
     clock,
     logger: early,
@@ -61,18 +63,20 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
       logger: openLog(PROGRAM, loaded, early),
     }),
     onTry({ loaded }, problems) {
-      serveHealthOnce(loaded.values);
+      // What the datastore says of it is not known yet: one that is switched off here may come later.
+      if (loaded.values.HealthEnabled) healthServer.update(healthSettings(loaded.values));
       if (problems !== "") startup.report({ live: true, ready: false, detail: `bad settings: ${problems}` });
     },
   });
   if (settled === undefined) return shutdown.done;
 
   const { loaded, local } = settled.settings;
-  const { logger, source } = settled.made;
+  const { source } = settled.made;
+  const logger = early;
   const config = loaded.values;
-  early.switchTo(logger);
+  const log = liveLog(PROGRAM, early, { log: settled.made.logger, loaded });
   // Also where the process ends in another way than it should.
-  process.once("exit", () => logger.flush());
+  process.once("exit", () => log.flush());
   for (const warning of loaded.warnings) logger.warn("Setting", { ...warning });
   const settings = Object.fromEntries(
     [...loaded.origins].map(([name, { source: from, text }]) => [name, `${text} (${from})`]),
@@ -82,6 +86,10 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const started = startMetrics(config, { clock, logger });
   shutdown.onStop("metrics server", () => started.close());
   shutdown.onStop("rule counters", registerRuleMetrics(started.metrics, logger));
+  const state =
+    config.StateDir === ""
+      ? undefined
+      : new StateStore({ directory: config.StateDir, hostname: config.FelixHostname, clock, logger });
   const agent = createAgent({
     config,
     local,
@@ -90,14 +98,43 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     clock,
     random: Math.random,
     logger,
+    log,
     health,
     metrics: started.metrics,
     shutdown,
+    state,
+    hasRules: () => kernelHasRules(logger),
+    onSettings(now) {
+      log.update(now);
+      started.update(now.values);
+      healthServer.update(healthSettings(now.values));
+    },
   });
   shutdown.onStop("agent", () => agent.stop());
-  agent.start();
+  void agent.start();
   startup.report({ live: true, ready: true, detail: "started" });
   return shutdown.done;
+}
+
+type HealthSettings = Pick<FelixConfig, "HealthEnabled" | "HealthHost" | "HealthPort">;
+
+function healthSettings({ HealthEnabled, HealthHost, HealthPort }: FelixConfig): HealthSettings {
+  return { HealthEnabled, HealthHost, HealthPort };
+}
+
+/** Where it cannot be seen, as if there were some: then the sources are waited for. */
+function kernelHasRules(logger: Logger): boolean {
+  try {
+    const nft = openNftConnection();
+    try {
+      return nft.readTable("ip", "calico") !== undefined;
+    } finally {
+      nft.close();
+    }
+  } catch (error) {
+    logger.warn("Look for rules in the kernel", { error });
+    return true;
+  }
 }
 
 interface ReadSettings extends TriedSettings {

@@ -45,6 +45,7 @@ export {
 } from "./health/aggregator.ts";
 export { type HealthServerOptions, serveHealth } from "./health/health-server.ts";
 export type { HealthRow } from "./health/table.ts";
+export { type LiveServer, liveServer } from "./http/live-server.ts";
 export { type HttpServerHandle, type HttpServerOptions, serveHttp } from "./http/server.ts";
 export { CLIENT_AUTH_MODES, type ClientAuthMode, type HttpTlsOptions } from "./http/tls.ts";
 export {
@@ -61,6 +62,7 @@ export {
   type RootLogger,
   silentLogger,
 } from "./log/create-logger.ts";
+export { type LiveLog, liveLog } from "./log/live-log.ts";
 export { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from "./log/logger.ts";
 export { type LogSettings, openLog } from "./log/open-log.ts";
 export { LOG_SEVERITIES, logLevelOf, type LogSeverity } from "./log/severity.ts";

@@ -12,7 +12,6 @@ const REASONS = {
   DataplaneDriver: "there is no external dataplane driver",
   PolicySyncPathPrefix: "there is no policy-sync socket",
   BPFEnabled: "there is no eBPF dataplane",
-  StateDir: "no state is kept on disk yet",
   ReportingIntervalSecs: "process status is not reported yet",
   ReportingTTLSecs: "process status is not reported yet",
   EndpointReportingEnabled: "endpoint status is not reported yet",

@@ -1,26 +1,58 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LoadedConfig } from "@bulrush/service";
 import { ACCEPTED_SETTINGS } from "./accepted-settings.ts";
+import { DATAPLANE_SETTINGS } from "./dataplane-settings.ts";
 import type { FelixConfig } from "./felix-config.ts";
 
-/** Applied while the agent runs. */
-const LIVE: ReadonlySet<string> = new Set(["HealthTimeoutOverrides"]);
+/** Settings that the graph, or the filter before it, is made with. */
+const GRAPH_SETTINGS: ReadonlySet<string> = new Set([
+  "IpInIpEnabled",
+  "IstioAmbientMode",
+  "ProgramClusterRoutes",
+  "RouteSource",
+  "VXLANEnabled",
+  "WireguardEnabled",
+  "WorkloadSourceSpoofing",
+]);
 
 /**
- * The settings that mean something else than before and that only a restart applies, in order of name. One that cannot be
- * read any more is none of them: what it said before stays in force. Nor is one that is now said and was the default
- * before: a FelixConfiguration that somebody creates has the server's defaults in it.
+ * What takes up a change of a setting while the agent runs: the process itself; another dataplane, which adopts the
+ * kernel's state; or another graph and dataplane, from the saved state. None of them leaves a moment without rules.
  */
-export function restartNeededBy(
+export type ChangeTakenBy = "process" | "dataplane" | "graph";
+
+export function changeTakenBy(name: string): ChangeTakenBy {
+  if (GRAPH_SETTINGS.has(name)) return "graph";
+  return name in DATAPLANE_SETTINGS ? "dataplane" : "process";
+}
+
+/** The settings that mean something else than before and have an effect, in order of name. */
+export function changedSettings(
   before: LoadedConfig<FelixConfig>,
   after: LoadedConfig<FelixConfig>,
 ): readonly string[] {
   const names = new Set([...before.origins.keys(), ...after.origins.keys()]);
   return [...names]
-    .filter((name) => !LIVE.has(name) && !(name in ACCEPTED_SETTINGS) && !after.rejected.has(name))
+    .filter((name) => !(name in ACCEPTED_SETTINGS))
     .filter((name) => before.origins.get(name)?.text !== after.origins.get(name)?.text)
     .filter((name) => !isDeepStrictEqual(valueOf(before, name), valueOf(after, name)))
     .sort();
+}
+
+/** `after`, but for the settings that cannot be read any more: what they said before stays in force. */
+export function withLastGood(
+  before: LoadedConfig<FelixConfig>,
+  after: LoadedConfig<FelixConfig>,
+): LoadedConfig<FelixConfig> {
+  const values = { ...after.values } as FelixConfig & Record<string, unknown>;
+  const origins = new Map(after.origins);
+  for (const name of after.rejected) {
+    const origin = before.origins.get(name);
+    if (origin === undefined) continue;
+    origins.set(name, origin);
+    Object.assign(values, { [name]: valueOf(before, name) });
+  }
+  return { ...after, values, origins };
 }
 
 function valueOf({ values }: LoadedConfig<FelixConfig>, name: string): unknown {

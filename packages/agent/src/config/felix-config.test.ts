@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { restartNeededBy } from "./config-change.ts";
+import { changedSettings, changeTakenBy, withLastGood } from "./config-change.ts";
 import { dataplaneTexts, FELIX_CONFIG, loadFelixConfig, type LocalSources } from "./felix-config.ts";
 
 const local = (env: Record<string, string>, fileText?: string): LocalSources => ({
@@ -93,30 +93,40 @@ test("dataplaneTexts() keeps a setting that only got a warning", () => {
   assert.equal(dataplaneTexts(loaded).get("VXLANPort"), "2");
 });
 
-test("restartNeededBy() names what differs, but not what is live, without effect or unknown", () => {
+test("changedSettings() names what differs, but not what is without effect or unknown", () => {
   const before = loadFelixConfig(local({}), [layer({ VXLANPort: "1" })]);
   const after = loadFelixConfig(local({}), [
     layer({ VXLANPort: "2", LogPrefix: "x", HealthTimeoutOverrides: "a=1", UsageReportingEnabled: "true", Other: "1" }),
   ]);
-  assert.deepEqual(restartNeededBy(before, after), ["LogPrefix", "VXLANPort"]);
-  assert.deepEqual(restartNeededBy(before, before), []);
+  assert.deepEqual(changedSettings(before, after), ["HealthTimeoutOverrides", "LogPrefix", "VXLANPort"]);
+  assert.deepEqual(changedSettings(before, before), []);
 });
 
-test("restartNeededBy() leaves out a default that is now said, and one that is said no more", () => {
+test("changedSettings() leaves out a default that is now said, and one that is said no more", () => {
   const silent = loadFelixConfig(local({}));
   const said = loadFelixConfig(local({}), [layer({ FloatingIPs: "Disabled", VXLANPort: "4789" })]);
-  assert.deepEqual(restartNeededBy(silent, said), []);
-  assert.deepEqual(restartNeededBy(said, silent), []);
+  assert.deepEqual(changedSettings(silent, said), []);
+  assert.deepEqual(changedSettings(said, silent), []);
   const other = loadFelixConfig(local({}), [layer({ FloatingIPs: "Enabled", VXLANPort: "4789" })]);
-  assert.deepEqual(restartNeededBy(said, other), ["FloatingIPs"]);
-  assert.deepEqual(restartNeededBy(other, silent), ["FloatingIPs"]);
+  assert.deepEqual(changedSettings(said, other), ["FloatingIPs"]);
+  assert.deepEqual(changedSettings(other, silent), ["FloatingIPs"]);
 });
 
-test("restartNeededBy() leaves out what cannot be read any more", () => {
-  const before = loadFelixConfig(local({}), [layer({ VXLANPort: "1", DefaultEndpointToHostAction: "DROP" })]);
+test("withLastGood() keeps what was said before where it cannot be read any more", () => {
+  const before = loadFelixConfig(local({}), [layer({ VXLANPort: "1", DefaultEndpointToHostAction: "ACCEPT" })]);
   const after = loadFelixConfig(local({}), [layer({ VXLANPort: "many", DefaultEndpointToHostAction: "DORP" })]);
   assert.deepEqual([...after.rejected].sort(), ["DefaultEndpointToHostAction", "VXLANPort"]);
-  assert.deepEqual(restartNeededBy(before, after), []);
+  const kept = withLastGood(before, after);
+  assert.deepEqual([kept.values.VXLANPort, kept.values.DefaultEndpointToHostAction], [1, "ACCEPT"]);
+  assert.equal(dataplaneTexts(kept).get("VXLANPort"), "1");
+  assert.deepEqual(changedSettings(before, kept), []);
+  const mended = loadFelixConfig(local({}), [layer({ VXLANPort: "2" })]);
+  assert.deepEqual(changedSettings(kept, mended), ["DefaultEndpointToHostAction", "VXLANPort"]);
+});
+
+test("changeTakenBy() says who takes up a change", () => {
+  const names = ["LogSeverityScreen", "LogPrefix", "RouteSource", "WorkloadSourceSpoofing", "ProgramClusterRoutes"];
+  assert.deepEqual(names.map(changeTakenBy), ["process", "dataplane", "graph", "graph", "graph"]);
 });
 
 test("every setting has a sentence or a reason", () => {

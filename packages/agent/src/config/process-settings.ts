@@ -38,6 +38,7 @@ export interface ProcessSettings extends LogSettings, MetricsSettings {
   readonly TyphaCAFile: string;
   readonly TyphaCN: string;
   readonly TyphaURISAN: string;
+  readonly StateDir: string;
   readonly HealthEnabled: boolean;
   readonly HealthHost: string;
   readonly HealthPort: number;
@@ -143,6 +144,12 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
     type: bool(),
     default: false,
     doc: "Wait for a log reader that does not read, instead of dropping lines.",
+  },
+  StateDir: {
+    type: file({ mustExist: false }),
+    default: "/var/lib/bulrush",
+    doc: "Directory in which the agent keeps what it knows, and starts with when neither Typha nor the datastore is there. `none` switches it off.",
+    local: true,
   },
   HealthEnabled: { type: bool(), default: false, doc: "Serve `/liveness` and `/readiness`." },
   HealthHost: { type: host(), default: "localhost", doc: "Address of the health server." },

@@ -47,7 +47,7 @@ function rig(options: { slowDataplane?: boolean } = {}): Rig {
   const driver = new CalcDriver({
     hostname: "h",
     clock,
-    begin: (contents) => {
+    begin: ({ updates: contents }) => {
       log.push(`begin ${[...contents].length}`);
       return Promise.resolve(state.ready ? parts : undefined);
     },

@@ -21,6 +21,15 @@ export interface RunParts {
   readonly filter: (graph: SyncerCallbacks) => SyncerCallbacks;
   /** The driver only sends to it; whoever started it stops it. */
   readonly dataplane: Pick<DataplaneHandle, "send" | "mark">;
+  /** Waited for between two slices of the contents that the graph is fed with. */
+  readonly whenFed?: () => Promise<void>;
+}
+
+/** What a run begins with. */
+export interface RunContents {
+  readonly updates: Iterable<Update>;
+  /** True: exactly what {@link CalcDriver.hold} was given. */
+  readonly isAsHeld: boolean;
 }
 
 /** What the driver needs of a graph. */
@@ -45,10 +54,10 @@ export interface CalcDriverOptions {
   readonly hostname: string;
   readonly clock: Clock;
   /**
-   * Called at the first in-sync with everything that is there; again after each change while it gives undefined (the
-   * datastore is not ready). Must not throw.
+   * Called at the first in-sync (or before it, by `beginFromHeld`) with everything that is there; again after each change
+   * while it gives undefined (the datastore is not ready), and at `rebuild`. Must not throw.
    */
-  readonly begin: (contents: Iterable<Update>) => Promise<RunParts | undefined>;
+  readonly begin: (contents: RunContents) => Promise<RunParts | undefined>;
   readonly events: CalcDriverEvents;
   /** Default: the real graph. */
   readonly makeGraph?: (options: CalcGraphOptions) => DrivenGraph;
@@ -65,6 +74,8 @@ const FEED_SLICE = 1000;
  *  newest value per key         (not ready: again             onUpdates -> filter -> graph
  *                                after each change)           flush: bucket allows, and nothing is being sent
  *                                                             graph messages -> dataplane.send, then mark(sequence)
+ *  hold: what was saved, before anything else                      rebuild: a new graph and dataplane, from what was
+ *  beginFromHeld: as if in sync with that                          saved; the source waits meanwhile
  * ```
  *
  * Before the first in-sync nothing is computed: the settings that the graph and the dataplane start with are in the
@@ -75,7 +86,8 @@ const FEED_SLICE = 1000;
  */
 export class CalcDriver implements SourceCallbacks {
   readonly #options: CalcDriverOptions;
-  readonly #collector = new StartCollector();
+  #collector = new StartCollector();
+  #isAsHeld = false;
   #graph: DrivenGraph | undefined;
   /** The filter, with the graph behind it. */
   #input: SyncerCallbacks | undefined;
@@ -84,6 +96,10 @@ export class CalcDriver implements SourceCallbacks {
   #status: SyncStatus = "wait-for-ready";
   #seenInSync = false;
   #mark: number | undefined;
+  /** The newest that the dataplane was told. */
+  #lastMark: number | undefined;
+  /** What must not overlap runs one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
   #out: ToDataplane[] = [];
   #sending = false;
   #stopped = false;
@@ -112,31 +128,70 @@ export class CalcDriver implements SourceCallbacks {
     return this.#collector.size;
   }
 
-  async onUpdates(updates: readonly Update[]): Promise<void> {
-    if (this.#stopped) return;
-    if (this.#input === undefined) {
-      this.#collector.add(updates);
-      if (this.#seenInSync) await this.#begin();
-      return;
-    }
-    this.#feed(this.#input, updates);
-    this.#bucket?.onEvent();
-    this.#maybeFlush();
+  /** What an earlier life had. Before anything else; it is there as if the source had sent it. */
+  hold(updates: readonly Update[]): void {
+    this.#collector.add(updates);
+    this.#isAsHeld = true;
   }
 
-  async onStatusUpdated(status: SyncStatus): Promise<void> {
-    if (this.#stopped) return;
-    this.#status = status;
-    this.#options.events.onStatus?.(status);
-    if (this.#input !== undefined) {
-      void this.#input.onStatusUpdated(status);
-      this.#bucket?.onEvent(status === "in-sync");
+  /** Does not wait for the source: begins with what there is. Without effect once a run has begun. */
+  beginFromHeld(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#input !== undefined || this.#stopped) return;
+      this.#seenInSync = true;
+      await this.#begin();
+    });
+  }
+
+  /**
+   * Begins anew with everything that `read` gives, which must be what the graph has. False: it gave false, and all is as
+   * it was.
+   */
+  rebuild(read: (take: (updates: readonly Update[]) => void) => Promise<boolean>): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const collector = new StartCollector();
+      if (this.#input === undefined || this.#stopped) return false;
+      if (!(await read((updates) => collector.add(updates)))) return false;
+      this.#collector = collector;
+      this.#isAsHeld = true;
+      this.#input = undefined;
+      this.#bucket = undefined;
+      this.#mark ??= this.#lastMark;
+      await this.#begin();
+      return true;
+    });
+  }
+
+  onUpdates(updates: readonly Update[]): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#stopped) return;
+      if (this.#input === undefined) {
+        this.#collector.add(updates);
+        this.#isAsHeld = false;
+        if (this.#seenInSync) await this.#begin();
+        return;
+      }
+      this.#feed(this.#input, updates);
+      this.#bucket?.onEvent();
       this.#maybeFlush();
-      return;
-    }
-    if (status !== "in-sync") return;
-    this.#seenInSync = true;
-    await this.#begin();
+    });
+  }
+
+  onStatusUpdated(status: SyncStatus): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#stopped) return;
+      this.#status = status;
+      this.#options.events.onStatus?.(status);
+      if (this.#input !== undefined) {
+        void this.#input.onStatusUpdated(status);
+        this.#bucket?.onEvent(status === "in-sync");
+        this.#maybeFlush();
+        return;
+      }
+      if (status !== "in-sync") return;
+      this.#seenInSync = true;
+      await this.#begin();
+    });
   }
 
   onSequence(sequence: number): void {
@@ -151,9 +206,16 @@ export class CalcDriver implements SourceCallbacks {
     this.#cancelTick?.();
   }
 
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.#turn.then(work);
+    // A bug in the graph is the caller's to meet, not that of whoever comes next.
+    this.#turn = run.catch(() => {});
+    return run;
+  }
+
   async #begin(): Promise<void> {
     const { clock, hostname, begin } = this.#options;
-    const parts = await begin(this.#collector.values());
+    const parts = await begin({ updates: this.#collector.values(), isAsHeld: this.#isAsHeld });
     if (parts === undefined || this.#stopped) return;
     const makeGraph = this.#options.makeGraph ?? ((options: CalcGraphOptions) => new CalcGraph(options));
     const graph = makeGraph({
@@ -166,6 +228,7 @@ export class CalcDriver implements SourceCallbacks {
     void input.onStatusUpdated("resync");
     for (const slice of this.#collector.drain(FEED_SLICE)) {
       this.#feed(input, slice);
+      await parts.whenFed?.();
       // A big cluster takes seconds: timers and sockets get their turn.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
@@ -225,6 +288,7 @@ export class CalcDriver implements SourceCallbacks {
   #sendMark(): void {
     if (this.#mark === undefined || this.#stopped) return;
     this.#parts?.dataplane.mark(this.#mark);
+    this.#lastMark = this.#mark;
     this.#mark = undefined;
   }
 

@@ -4,12 +4,12 @@ import type { HealthAggregator, HealthReporter } from "@bulrush/service";
 
 const REPORT_INTERVAL_MS = 10_000;
 const GRAPH_TIMEOUT_MS = 30_000;
-const MIN_WATCHDOG_MS = 20_000;
+/** Until the settings say otherwise: DataplaneWatchdogTimeout comes as an override. */
+const WATCHDOG_MS = 90_000;
 
 export interface AgentHealthOptions {
   readonly health: HealthAggregator;
   readonly clock: Clock;
-  readonly watchdogMs: number;
   /** How the graph stands, read at each report. */
   readonly graph: () => { readonly ready: boolean; readonly detail: string };
 }
@@ -31,11 +31,9 @@ export class AgentHealth {
 
   constructor(options: AgentHealthOptions) {
     this.#options = options;
-    const { health, watchdogMs } = options;
+    const { health } = options;
     this.#graph = health.register("CalculationGraph", { timeoutMs: GRAPH_TIMEOUT_MS });
-    this.#dataplane = health.register("InternalDataplaneMainLoop", {
-      timeoutMs: Math.max(MIN_WATCHDOG_MS, watchdogMs),
-    });
+    this.#dataplane = health.register("InternalDataplaneMainLoop", { timeoutMs: WATCHDOG_MS });
     this.#cancel = () => {};
     this.#tick();
   }

@@ -8,6 +8,7 @@ import {
 } from "@bulrush/datastore";
 import type { Logger } from "@bulrush/service";
 import type { Source, SourceCallbacks, SourceReport } from "./source.ts";
+import { withoutHeld } from "./without-held.ts";
 
 export interface DatastoreSourceOptions {
   readonly datastore: DatastoreConfig;
@@ -25,6 +26,7 @@ export function datastoreSource(options: DatastoreSourceOptions, callbacks: Sour
   let stopped = false;
   let failure = "";
   let cancelRetry: CancelTimer = () => {};
+  let told = callbacks;
 
   const open = async (): Promise<void> => {
     try {
@@ -37,12 +39,15 @@ export function datastoreSource(options: DatastoreSourceOptions, callbacks: Sour
     }
     failure = "";
     if (stopped) return;
-    syncer = felixSyncer({ driver, clock, callbacks, logger });
+    syncer = felixSyncer({ driver, clock, callbacks: told, logger });
     syncer.start();
   };
 
   return {
-    start: open,
+    start(held) {
+      if (held !== undefined) told = withoutHeld(callbacks, held);
+      return open();
+    },
     async stop() {
       stopped = true;
       cancelRetry();

@@ -1,4 +1,12 @@
-import type { SyncerCallbacks } from "@bulrush/model";
+import type { SyncerCallbacks, Update } from "@bulrush/model";
+
+/** What an earlier life of the agent had, of which the callbacks' owner knows. */
+export interface Held {
+  /** Each key once, none deleted. */
+  readonly updates: readonly Update[];
+  /** Unix ms at which a source last said so. */
+  readonly atMs: number;
+}
 
 /** What a source calls, one call at a time; a returned promise is waited for. */
 export interface SourceCallbacks extends SyncerCallbacks {
@@ -19,8 +27,8 @@ export interface SourceReport {
  * while it is cut off it says so and sends nothing.
  */
 export interface Source {
-  /** Begins; once only. */
-  start(): void | Promise<void>;
+  /** Begins; once only. What is held is not told again, and what of it the source does not have is deleted at in-sync. */
+  start(held?: Held): void | Promise<void>;
   /** Resolves after the last callback. Sends no deletes. */
   stop(): Promise<void>;
   /** What was handed over up to this place is in the kernel. */

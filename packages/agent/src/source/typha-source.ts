@@ -58,7 +58,10 @@ export function typhaSource(options: TyphaSourceOptions): SourceFactory {
       writeTimeoutMs: config.TyphaWriteTimeout * 1000,
     });
     return {
-      start: () => client.start(),
+      start(held) {
+        if (held !== undefined) client.hold({ kvs: held.updates, atMs: held.atMs });
+        client.start();
+      },
       async stop() {
         await client.stop();
         await opened.close();

@@ -10,9 +10,10 @@ import {
   type Metrics,
   type ShutdownReason,
 } from "@bulrush/service";
-import { type Agent, createAgent } from "../agent.ts";
+import { type Agent, type AgentOptions, createAgent } from "../agent.ts";
 import { loadFelixConfig } from "../config/felix-config.ts";
-import type { SourceCallbacks } from "../source/source.ts";
+import type { Held, SourceCallbacks } from "../source/source.ts";
+import { StateStore } from "../state/state-store.ts";
 
 export const update = (key: Key, value: Value | undefined): Update => ({
   key,
@@ -92,6 +93,10 @@ export interface AgentRig {
   /** What the source says of itself. */
   report: { connected: boolean; detail: string };
   sourceStopped: boolean;
+  /** What the source was told that is held. */
+  held: Held | undefined;
+  /** Resolves when the agent's start is over. */
+  readonly started: Promise<void>;
   /** Hands over contents and in-sync. */
   sync(updates: readonly Update[]): Promise<void>;
 }
@@ -104,7 +109,11 @@ export type StartDataplane = (
 ) => Promise<DataplaneHandle>;
 
 /** An agent for host "h" whose source is the test's, and so is the dataplane: a fake one unless `start` makes another. */
-export function agentRig(env: Readonly<Record<string, string>> = {}, start?: StartDataplane): AgentRig {
+export function agentRig(
+  env: Readonly<Record<string, string>> = {},
+  start?: StartDataplane,
+  more: Partial<Pick<AgentOptions, "hasRules" | "onSettings">> & { readonly stateDirectory?: string } = {},
+): AgentRig {
   const local = { env: { FELIX_FELIXHOSTNAME: "h", ...env }, fileText: undefined, fileName: "felix.cfg" };
   const clock = new ManualClock();
   const health = new HealthAggregator(clock);
@@ -115,14 +124,24 @@ export function agentRig(env: Readonly<Record<string, string>> = {}, start?: Sta
   const acks: number[] = [];
   const controller = new AbortController();
   let callbacks: SourceCallbacks | undefined;
-  const state = { report: { connected: true, detail: "following a test" }, sourceStopped: false };
+  const state: Pick<AgentRig, "held" | "report" | "sourceStopped"> = {
+    held: undefined,
+    report: { connected: true, detail: "following a test" },
+    sourceStopped: false,
+  };
+  const { stateDirectory, ...options } = more;
+  const directory = stateDirectory ?? "";
   const agent = createAgent({
+    ...options,
+    state: directory === "" ? undefined : new StateStore({ directory, hostname: "h", clock, logger }),
     config: loadFelixConfig(local).values,
     local,
     source: (given) => {
       callbacks = given;
       return {
-        start: () => {},
+        start(held) {
+          state.held = held;
+        },
         stop: () => {
           state.sourceStopped = true;
           return Promise.resolve();
@@ -142,9 +161,10 @@ export function agentRig(env: Readonly<Record<string, string>> = {}, start?: Sta
   });
   if (callbacks === undefined) throw new Error("The agent made no source");
   const source: SourceCallbacks = callbacks;
-  agent.start();
+  const started = agent.start();
   return Object.assign(state, {
     agent,
+    started,
     clock,
     health,
     metrics,

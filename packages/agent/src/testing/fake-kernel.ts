@@ -26,6 +26,7 @@ export class FakeKernel {
           conntrack: { deleteFlowsOf: () => {} },
           sysctls: { read: () => "0", write: () => {} },
           openNftWatch: () => ({ pause: () => {}, resume: () => {}, close: () => Promise.resolve() }),
+          openLogMonitor: () => ({ close: () => Promise.resolve() }),
           openMonitor: () => ({ close: () => Promise.resolve() }),
           close: () => {},
         },

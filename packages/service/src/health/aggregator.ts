@@ -38,6 +38,8 @@ interface Entry {
   readonly name: string;
   readonly answersLive: boolean;
   readonly answersReady: boolean;
+  /** Its own, when nothing overrides it. */
+  readonly ownTimeoutMs: number;
   timeoutMs: number;
   reportedAtMs: number;
   report: HealthReport;
@@ -65,6 +67,7 @@ export class HealthAggregator {
       name,
       answersLive: options.live ?? true,
       answersReady: options.ready ?? true,
+      ownTimeoutMs: options.timeoutMs ?? 0,
       timeoutMs: this.#overridesMs.get(name) ?? options.timeoutMs ?? 0,
       reportedAtMs: this.#clock.monotonicMs(),
       report: { live: true, ready: false, detail: "no report yet" },
@@ -82,13 +85,10 @@ export class HealthAggregator {
     };
   }
 
-  /** Replaces the time-outs of these reporters, now and when they register later. */
+  /** The time-outs of these reporters, now and when they register later, in place of all that were given before. */
   overrideTimeouts(timeoutsMs: ReadonlyMap<string, number>): void {
     this.#overridesMs = timeoutsMs;
-    for (const [name, timeoutMs] of timeoutsMs) {
-      const entry = this.#entries.get(name);
-      if (entry !== undefined) entry.timeoutMs = timeoutMs;
-    }
+    for (const entry of this.#entries.values()) entry.timeoutMs = timeoutsMs.get(entry.name) ?? entry.ownTimeoutMs;
   }
 
   summary(): HealthSummary {

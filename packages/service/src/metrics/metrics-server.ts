@@ -4,8 +4,11 @@ import type { HttpTlsOptions } from "../http/tls.ts";
 import type { Logger } from "../log/logger.ts";
 import type { Metrics } from "./metrics.ts";
 
+/** What is served. */
+export type MetricsPage = Pick<Metrics, "contentType" | "text">;
+
 export interface MetricsServerOptions {
-  readonly metrics: Metrics;
+  readonly metrics: MetricsPage;
   /** Empty: all addresses. */
   readonly host: string;
   /** 0: any free port. */

@@ -16,6 +16,8 @@ const SETTINGS: MetricsSettings = {
   PrometheusProcessMetricsEnabled: true,
 };
 
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 function start(change: Partial<MetricsSettings>): ReturnType<typeof startMetrics> & { readonly said: () => string[] } {
   const logger = memoryLogger();
   const started = startMetrics({ ...SETTINGS, ...change }, { clock: new ManualClock(), logger });
@@ -29,7 +31,7 @@ test("startMetrics() registers what the settings ask for", async () => {
     [{ PrometheusProcessMetricsEnabled: false }, false, true],
   ];
   for (const [change, process, runtime] of rows) {
-    const page = await start(change).metrics.text();
+    const page = await start(change).page.text();
     assert.deepEqual(
       [page.includes("process_cpu_seconds_total"), page.includes("nodejs_heap_used_bytes")],
       [process, runtime],
@@ -40,8 +42,19 @@ test("startMetrics() registers what the settings ask for", async () => {
 test("startMetrics() serves only where the settings say so, and with TLS where they name a key or a certificate", async () => {
   assert.deepEqual(start({}).said(), []);
   const served = start({ PrometheusMetricsEnabled: true });
+  await settled();
   await served.close();
   const tls = start({ PrometheusMetricsEnabled: true, PrometheusMetricsCertFile: "/missing" });
+  await settled();
   assert.deepEqual(tls.said(), ["Cannot listen, will try again every second"]);
   await tls.close();
+});
+
+test("update() of startMetrics() takes up what is registered and whether it is served", async () => {
+  const started = start({ PrometheusGoMetricsEnabled: false });
+  started.update({ ...SETTINGS, PrometheusMetricsEnabled: true, PrometheusMetricsCertFile: "/missing" });
+  await settled();
+  assert.deepEqual(started.said(), ["Cannot listen, will try again every second"]);
+  assert.match(await started.page.text(), /nodejs_heap_used_bytes/);
+  await started.close();
 });

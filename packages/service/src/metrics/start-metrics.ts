@@ -1,8 +1,9 @@
 import type { Clock } from "@bulrush/base";
+import { liveServer } from "../http/live-server.ts";
 import type { ClientAuthMode, HttpTlsOptions } from "../http/tls.ts";
 import type { Logger } from "../log/logger.ts";
 import type { Metrics } from "./metrics.ts";
-import { serveMetrics } from "./metrics-server.ts";
+import { type MetricsPage, serveMetrics } from "./metrics-server.ts";
 import { registerProcessMetrics } from "./process-metrics.ts";
 import { createMetrics } from "./prometheus.ts";
 
@@ -20,7 +21,12 @@ export interface MetricsSettings {
 }
 
 export interface StartedMetrics {
+  /** Where the parts of the process register theirs. */
   readonly metrics: Metrics;
+  /** What is served: those, and what the process says of itself. */
+  readonly page: MetricsPage;
+  /** Takes up other settings. */
+  update(settings: MetricsSettings): void;
   /** Ends the server, if the settings ask for one. */
   close(): Promise<void>;
 }
@@ -31,21 +37,40 @@ export function startMetrics(
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): StartedMetrics {
   const metrics = createMetrics();
-  registerProcessMetrics(metrics, {
-    process: settings.PrometheusProcessMetricsEnabled,
-    runtime: settings.PrometheusGoMetricsEnabled,
+  let own: Metrics = createMetrics();
+  const page: MetricsPage = {
+    contentType: metrics.contentType,
+    text: async () => `${await metrics.text()}${await own.text()}`,
+  };
+  const server = liveServer<MetricsSettings>((wanted) => {
+    if (!wanted.PrometheusMetricsEnabled) return undefined;
+    const { PrometheusMetricsHost: host, PrometheusMetricsPort: port } = wanted;
+    return serveMetrics({ metrics: page, host, port, tls: tlsOf(wanted), clock, logger });
   });
-  if (!settings.PrometheusMetricsEnabled) return { metrics, close: () => Promise.resolve() };
-  const host = settings.PrometheusMetricsHost;
-  const server = serveMetrics({
-    metrics,
-    host,
-    port: settings.PrometheusMetricsPort,
-    tls: tlsOf(settings),
-    clock,
-    logger,
-  });
-  return { metrics, close: () => server.close() };
+  const update = (wanted: MetricsSettings): void => {
+    own = createMetrics();
+    registerProcessMetrics(own, {
+      process: wanted.PrometheusProcessMetricsEnabled,
+      runtime: wanted.PrometheusGoMetricsEnabled,
+    });
+    server.update(serverSettings(wanted));
+  };
+  update(settings);
+  return { metrics, page, update, close: () => server.close() };
+}
+
+function serverSettings(settings: MetricsSettings): MetricsSettings {
+  return {
+    PrometheusMetricsEnabled: settings.PrometheusMetricsEnabled,
+    PrometheusMetricsHost: settings.PrometheusMetricsHost,
+    PrometheusMetricsPort: settings.PrometheusMetricsPort,
+    PrometheusMetricsCertFile: settings.PrometheusMetricsCertFile,
+    PrometheusMetricsKeyFile: settings.PrometheusMetricsKeyFile,
+    PrometheusMetricsCAFile: settings.PrometheusMetricsCAFile,
+    PrometheusMetricsClientAuth: settings.PrometheusMetricsClientAuth,
+    PrometheusGoMetricsEnabled: true,
+    PrometheusProcessMetricsEnabled: true,
+  };
 }
 
 /** HTTPS when a key or a certificate is set. */

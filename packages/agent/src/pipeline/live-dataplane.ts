@@ -1,0 +1,257 @@
+import { DataplaneState, workloadIdText } from "@bulrush/calc";
+import type {
+  DataplaneCounters,
+  DataplaneEvents,
+  DataplaneHandle,
+  DataplaneStatus,
+  FromDataplane,
+} from "@bulrush/dataplane";
+import type { ToDataplane } from "@bulrush/proto";
+import { replay } from "./replay.ts";
+
+/** Starts a dataplane on the kernel of this process; it does nothing before its first message. */
+export type StartDataplane = (
+  settings: ReadonlyMap<string, string>,
+  events: DataplaneEvents,
+) => Promise<DataplaneHandle>;
+
+const SLICE = 500;
+
+/**
+ * A dataplane whose settings can change while it runs: another one takes its place.
+ *
+ * ```
+ *  send ──> DataplaneState ──> the dataplane of the moment ──> kernel
+ *                 │                     ^ stopped: the kernel stays
+ *                 └─ everything again ──> the next one adopts it and writes what the settings change, in one batch
+ * ```
+ *
+ * Memory: what the dataplane was told is held once more, but for the text that the graph has anyway.
+ *
+ * Invariant: `#state` is what the dataplane of the moment was sent. `#known` are the endpoints that the
+ * owner was told a status of and no removal.
+ */
+export class LiveDataplane implements DataplaneHandle {
+  readonly #start: StartDataplane;
+  readonly #events: DataplaneEvents;
+  #state = new DataplaneState();
+  readonly #known = new Map<string, FromDataplane>();
+  #inner: DataplaneHandle;
+  /** Waits for the first message of another graph. */
+  #renewal: DataplaneHandle | undefined;
+  /** Counts up with each dataplane; what an earlier one still says is not listened to. */
+  #life = 0;
+  #toldAgain: Set<string> | undefined;
+  #isInSyncTold = false;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Turns that are not over. */
+  #waiting = 0;
+  #mark: number | undefined;
+  #status: DataplaneStatus | undefined;
+  #earlier: DataplaneCounters | undefined;
+  #wasReady = false;
+  #stopped = false;
+
+  private constructor(start: StartDataplane, events: DataplaneEvents) {
+    this.#start = start;
+    this.#events = events;
+    this.#inner = NOTHING;
+  }
+
+  /** Rejects where the dataplane cannot be started. */
+  static async start(
+    start: StartDataplane,
+    settings: ReadonlyMap<string, string>,
+    events: DataplaneEvents,
+  ): Promise<LiveDataplane> {
+    const live = new LiveDataplane(start, events);
+    live.#inner = await start(settings, live.#eventsOf(0));
+    return live;
+  }
+
+  send(messages: readonly ToDataplane[]): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#renewal !== undefined) {
+        const next = this.#renewal;
+        this.#renewal = undefined;
+        this.#state = new DataplaneState();
+        await this.#takeOver(next);
+      }
+      try {
+        for (const message of messages) this.#state.apply(message);
+      } catch (error) {
+        // A bug of the graph: whoever sends does not look at what becomes of it.
+        this.#events.onFatal?.(error as Error);
+        throw error;
+      }
+      await this.#inner.send(messages);
+    });
+  }
+
+  mark(sequence: number): void {
+    this.#mark = sequence;
+    if (this.#waiting === 0) this.#inner.mark(sequence);
+    else void this.#inTurn(() => Promise.resolve(this.#inner.mark(sequence)));
+  }
+
+  resync(): void {
+    this.#inner.resync();
+  }
+
+  /**
+   * Goes on with other settings; the kernel has them when everything is written (`onApplied`, the status). Rejects, and
+   * all stays as it was, where the next dataplane cannot be started.
+   */
+  reconfigure(settings: ReadonlyMap<string, string>): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#stopped) return;
+      await this.#takeOver(await this.#start(settings, this.#eventsOf(this.#life + 1)));
+      for (const slice of slicesOf(replay(this.#state))) await this.#inner.send(slice);
+      if (this.#mark !== undefined) this.#inner.mark(this.#mark);
+    });
+  }
+
+  /**
+   * What is sent from now on comes from another graph, which tells everything anew: another dataplane takes it, and the
+   * one of the moment goes on until the first of it. Rejects as {@link reconfigure} does.
+   */
+  renew(settings: ReadonlyMap<string, string>): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#renewal = await this.#start(settings, this.#eventsOf(this.#life + 1));
+    });
+  }
+
+  /** `next` has opened its sockets and waits: two never write at the same time. */
+  async #takeOver(next: DataplaneHandle): Promise<void> {
+    const previous = this.#inner;
+    this.#life++;
+    this.#earlier = this.#countersWith(this.#status);
+    this.#status = undefined;
+    this.#toldAgain = new Set();
+    this.#inner = next;
+    await previous.stop();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#turn;
+    await this.#renewal?.stop();
+    await this.#inner.stop();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    this.#waiting++;
+    const run = this.#turn.then(work).finally(() => {
+      this.#waiting--;
+    });
+    this.#turn = run.catch(() => {});
+    return run;
+  }
+
+  #eventsOf(life: number): DataplaneEvents {
+    const { onApplied, onFatal, onLog, onStatus } = this.#events;
+    return {
+      onStatus: (status) => {
+        if (life !== this.#life) return;
+        this.#status = status;
+        onStatus?.(this.#statusOf(status));
+      },
+      onApplied: (sequence) => {
+        if (life === this.#life) onApplied?.(sequence);
+      },
+      onMessage: (message) => {
+        if (life === this.#life) this.#onMessage(message);
+      },
+      onLog: (level, message, fields) => onLog?.(level, message, fields),
+      onFatal: (error) => {
+        if (life === this.#life) onFatal?.(error);
+      },
+    };
+  }
+
+  /** One that takes over finds the rules of the one before: the host is as ready as it was. */
+  #statusOf(status: DataplaneStatus): DataplaneStatus {
+    this.#wasReady ||= status.ready;
+    const ready = status.ready || (this.#wasReady && status.phase !== "stopped");
+    return { ...status, ready, counters: this.#countersWith(status) ?? status.counters };
+  }
+
+  /** Totals since the first dataplane, sizes of the moment. */
+  #countersWith(status: DataplaneStatus | undefined): DataplaneCounters | undefined {
+    const [before, now] = [this.#earlier, status?.counters];
+    if (before === undefined || now === undefined) return now ?? before;
+    const drift = Object.fromEntries(
+      Object.entries(now.drift).map(([kind, count]) => [kind, count + before.drift[kind as keyof typeof before.drift]]),
+    ) as DataplaneCounters["drift"];
+    return {
+      ...now,
+      drift,
+      messages: before.messages + now.messages,
+      applies: before.applies + now.applies,
+      applyFailures: before.applyFailures + now.applyFailures,
+      nftTransactions: before.nftTransactions + now.nftTransactions,
+      nftReads: before.nftReads + now.nftReads,
+      routeWrites: before.routeWrites + now.routeWrites,
+      firstApplyMs: before.firstApplyMs,
+    };
+  }
+
+  #onMessage(message: FromDataplane): void {
+    switch (message.msg) {
+      case "DataplaneInSync":
+        this.#removeUntold();
+        if (this.#isInSyncTold) return;
+        this.#isInSyncTold = true;
+        break;
+      case "WorkloadEndpointStatusUpdate":
+      case "HostEndpointStatusUpdate":
+        this.#known.set(endpointOf(message), message);
+        this.#toldAgain?.add(endpointOf(message));
+        break;
+      case "WorkloadEndpointStatusRemove":
+      case "HostEndpointStatusRemove":
+        this.#known.delete(endpointOf(message));
+        break;
+      default:
+    }
+    this.#events.onMessage?.(message);
+  }
+
+  /** An endpoint that went while dataplanes changed is unknown to the new one. */
+  #removeUntold(): void {
+    const told = this.#toldAgain;
+    this.#toldAgain = undefined;
+    if (told === undefined) return;
+    for (const [endpoint, message] of this.#known) {
+      if (told.has(endpoint)) continue;
+      this.#known.delete(endpoint);
+      if (message.msg === "WorkloadEndpointStatusUpdate")
+        this.#events.onMessage?.({ msg: "WorkloadEndpointStatusRemove", id: message.id });
+      if (message.msg === "HostEndpointStatusUpdate")
+        this.#events.onMessage?.({ msg: "HostEndpointStatusRemove", id: message.id });
+    }
+  }
+}
+
+function endpointOf(message: Exclude<FromDataplane, { readonly msg: "DataplaneInSync" }>): string {
+  return typeof message.id === "string" ? `host/${message.id}` : `workload/${workloadIdText(message.id)}`;
+}
+
+function* slicesOf(messages: Iterable<ToDataplane>): Generator<readonly ToDataplane[]> {
+  let slice: ToDataplane[] = [];
+  for (const message of messages) {
+    slice.push(message);
+    if (slice.length < SLICE) continue;
+    yield slice;
+    slice = [];
+  }
+  if (slice.length > 0) yield slice;
+}
+
+/** Before the first dataplane. */
+const NOTHING: DataplaneHandle = {
+  send: () => Promise.resolve(),
+  mark: () => {},
+  resync: () => {},
+  stop: () => Promise.resolve(),
+};
