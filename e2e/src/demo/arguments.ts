@@ -23,7 +23,8 @@ export const DEMO_HELP = `Usage: npm start -- [--once] [-f PATH] [-o json] [--da
 A small cluster on this machine alone: every Node of the manifests becomes a host, every Pod a network namespace that
 listens on its containerPorts. One Typha, an agent on each host. Every pod tries to reach every other pod's ports; the
 table shows what really connected, and is compared with what 'bulrushctl explain' says. Then edit the manifests: the
-table comes again, with the time from your save to the kernels.
+table comes again, with the time from your save to the kernels. The console of the Typha can be seen in a browser
+meanwhile, at http://localhost:9097/ or where the demo says.
 
 Nothing of this machine's own network is touched, and no root is needed where the kernel lets users make namespaces.
 

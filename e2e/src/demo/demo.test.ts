@@ -145,6 +145,10 @@ test("demo shows an edit with the time that it took, and ends with 0 when told t
     rmSync(directory, { recursive: true });
   });
   await seen(/Edit a file/, 0);
+  const url = /The console of this Typha: (\S+)/.exec(stderr)?.[1] ?? "";
+  assert.match(await (await fetch(url)).text(), /<script type="module" src="console\.js">/);
+  const status = (await (await fetch(`${url}api/v1/status`)).json()) as { connections: { streaming: number } };
+  assert.ok(status.connections.streaming >= 2, "the agents of both hosts");
   const mark = stderr.length;
   const file = join(directory, "30-shop-policy.yaml");
   writeFileSync(file, readFileSync(file, "utf8").replace("role == 'backend'", "role == 'nobody'"));

@@ -1,11 +1,14 @@
 import { mkdirSync } from "node:fs";
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { formatProblem } from "@bulrush/datastore";
 import { formatAddress } from "@bulrush/ip";
+import { buildConsole } from "@bulrush/console";
+import { ADMIN_PORT } from "../lab/cluster.ts";
 import { isInsideLab, labSignal, prepareLab, runInsideLab } from "../lab/enter.ts";
 import { describeFlow } from "../lab/matrix.ts";
 import { LabSession, type Refreshed, type TriedFlow } from "../lab/session.ts";
 import { DEMO_HELP, type DemoArguments, parseDemoArguments } from "./arguments.ts";
+import { consoleUrl, openDoorInside, openDoorOutside } from "./console-door.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import { openStore, whyNoStore } from "./open-store.ts";
 import { flowsAsJson, renderTable } from "./table.ts";
@@ -56,14 +59,35 @@ function showChanges(before: readonly TriedFlow[], after: readonly TriedFlow[]):
   }
 }
 
+/** Where the console is, and one connection in it that somebody may want explained. */
+function showConsole(url: string, flows: readonly TriedFlow[]): void {
+  progress(`The console of this Typha: ${url}`);
+  const refused = flows.find(({ connects }) => !connects);
+  if (refused === undefined) return;
+  const query = new URLSearchParams({
+    from: refused.from.name,
+    to: refused.to.name,
+    protocol: refused.protocol,
+    port: String(refused.port),
+  });
+  progress(`  why ${describeFlow(refused)} does not connect: ${url}#/explain?${query.toString()}`);
+}
+
 async function demo(options: DemoArguments, signal: AbortSignal): Promise<number> {
   mkdirSync(WORK_DIR, { recursive: true });
   const source = new ManifestSource(options.path, WORK_DIR);
   const startedMs = performance.now();
   progress(`Reading ${options.isSample ? relative(process.cwd(), options.path) || options.path : options.path}`);
+  const url = consoleUrl();
+  const consoleDir = join(WORK_DIR, "console");
+  if (url !== undefined) {
+    await buildConsole(consoleDir);
+    openDoorInside(ADMIN_PORT);
+  }
   const session = await LabSession.start({
     workDir: WORK_DIR,
     manifestDir: source.directory,
+    ...(url !== undefined && { typhaEnv: { TYPHA_CONSOLEDIR: consoleDir } }),
     openStore: () => openStore(options.datastore, source.directory),
   });
   if (options.datastore !== "file") progress(`A real ${options.datastore} runs, and is filled from the manifests`);
@@ -73,6 +97,7 @@ async function demo(options: DemoArguments, signal: AbortSignal): Promise<number
     let flows = await session.tryAll();
     const wrong = show(flows, options);
     if (options.once) return wrong === 0 ? 0 : 1;
+    if (url !== undefined) showConsole(url, flows);
     for (;;) {
       progress(`Edit a file under ${options.path} and save it. Ctrl-C ends.`);
       const savedMs = await source.nextChange(signal);
@@ -112,5 +137,7 @@ if (options === "help") {
   // The sockets of a lab that failed half-way must not keep it alive.
   process.exit();
 } else {
+  const closeDoor = options.once ? () => {} : await openDoorOutside();
   process.exitCode = await runInsideLab();
+  closeDoor();
 }

@@ -9,7 +9,7 @@ import { Program } from "./program.ts";
 import { directoryStore, type LabStore } from "./store.ts";
 
 export const SYNC_PORT = 5473;
-const ADMIN_PORT = 9097;
+export const ADMIN_PORT = 9097;
 export const ADMIN_URL: string = `http://127.0.0.1:${ADMIN_PORT}`;
 export const SERVER_NAME = "typha-server";
 const CLIENT_NAME = "typha-client";
@@ -149,7 +149,9 @@ export class LabCluster {
         FELIX_LOGFILEPATH: "none",
         FELIX_LOGSEVERITYSYS: "none",
         FELIX_STATEDIR: stateDir,
-        FELIX_ENDPOINTSTATUSPATHPREFIX: "",
+        // Files of one machine: the hosts of a lab would share them.
+        FELIX_ENDPOINTSTATUSPATHPREFIX: "none",
+        FELIX_MTUFILE: "none",
         ...this.#options.agentEnv,
         ...env,
       },
