@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Resource } from "@bulrush/model";
 import { openNftConnection } from "@bulrush/nftables";
+import type { LabNetwork } from "../lab/network.ts";
 import { LabSession } from "../lab/session.ts";
 import { writeManifest } from "../lab/write-manifest.ts";
 import { Traffic, type TrafficFlow, type TrafficKind, type TrafficReport } from "../lab/traffic.ts";
@@ -10,7 +11,15 @@ import { Traffic, type TrafficFlow, type TrafficKind, type TrafficReport } from 
  * scenarios about dying processes stand on.
  */
 export const WORK_DIR = "/run/bulrush";
+
+/** A session, or whatever else has its wires. */
+interface HasNetwork {
+  readonly cluster: { readonly network: LabNetwork };
+}
+
 const PORTS: Readonly<Record<TrafficKind, number>> = { established: 7001, connects: 7002, datagrams: 7003 };
+/** On a machine that does much else. */
+const START_MS = 60_000;
 const CLIENTS = [
   { name: "friend-near", node: "host-a", ip: "10.65.1.11", label: "friend" },
   { name: "friend-far", node: "host-b", ip: "10.65.2.11", label: "friend" },
@@ -66,9 +75,13 @@ export async function startGuardedWorld(): Promise<LabSession> {
 
 /**
  * Traffic of each kind from each client to the server, and `more`. Names begin with `friend` for what must get through,
- * with `stranger` for what must not.
+ * with `stranger` for what must not. `isOpen`: it returns when all friends get through; else at once. Default true.
  */
-export async function startGuardedTraffic(session: LabSession, more: readonly TrafficFlow[] = []): Promise<Traffic> {
+export async function startGuardedTraffic(
+  session: HasNetwork,
+  more: readonly TrafficFlow[] = [],
+  { isOpen = true }: { readonly isOpen?: boolean } = {},
+): Promise<Traffic> {
   const { network } = session.cluster;
   const server = network.pod("world/server");
   const address = server?.plan.addresses[0];
@@ -82,7 +95,8 @@ export async function startGuardedTraffic(session: LabSession, more: readonly Tr
     }),
   );
   const traffic = new Traffic([...flows, ...more]);
-  await traffic.start(flows.filter(({ name }) => name.startsWith("friend")).map(({ name }) => name));
+  const friends = flows.map(({ name }) => name).filter((name) => name.startsWith("friend"));
+  await traffic.start(isOpen ? friends : [], START_MS);
   traffic.reset();
   return traffic;
 }
@@ -104,7 +118,7 @@ export function checkTraffic(reports: readonly TrafficReport[], what: string, ga
 }
 
 /** The generation of nf_tables on a host: it grows by one with every commit. */
-export function nftGeneration(session: LabSession, host: string): number {
+export function nftGeneration(session: HasNetwork, host: string): number {
   const namespace = session.cluster.network.host(host)?.namespace;
   if (namespace === undefined) throw new Error(`The lab lacks ${host}`);
   const nft = openNftConnection({ namespace: namespace.path });

@@ -1,4 +1,5 @@
 import { agentKill } from "./agent-kill.ts";
+import { coldStart } from "./cold-start.ts";
 import { datastoreChurn } from "./datastore-churn.ts";
 import { datastoreDegraded } from "./datastore-degraded.ts";
 import { datastoreSame } from "./datastore-same.ts";
@@ -21,6 +22,7 @@ export const SCENARIOS: readonly Scenario[] = [
   semanticsKernel,
   randomKernel,
   agentKill,
+  coldStart,
   typhaKill,
   rollingRestart,
   staleTypha,

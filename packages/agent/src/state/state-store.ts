@@ -154,7 +154,7 @@ export class StateStore {
 
   /** Saves everything anew: call `write` with all of it, then `done`. What is appended before `done` comes after it. */
   begin(): { write(updates: readonly Update[]): Promise<void>; done(): Promise<void> } {
-    const { directory, clock, hostname } = this.#options;
+    const { directory, clock, hostname, logger } = this.#options;
     const sequence = this.#sequence;
     let count = 0;
     const before = this.#pending;
@@ -188,6 +188,7 @@ export class StateStore {
           await this.#settleBase(base);
           this.#isBeginning = false;
           await this.#openJournal(sequence);
+          logger.info("The state is saved", { directory, keys: count, bytes: this.#baseBytes });
         }),
     };
   }
