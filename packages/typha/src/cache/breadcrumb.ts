@@ -40,6 +40,8 @@ export class Breadcrumb implements BreadcrumbParts {
   readonly kvCount: number;
   readonly frame: Buffer;
   readonly endByte: number;
+  /** `frame` as a list, for those who write lists: one for all clients. */
+  readonly frames: readonly [Buffer];
   #next: Breadcrumb | undefined = undefined;
 
   constructor(parts: BreadcrumbParts) {
@@ -49,6 +51,7 @@ export class Breadcrumb implements BreadcrumbParts {
     this.status = parts.status;
     this.kvCount = parts.kvCount;
     this.frame = parts.frame;
+    this.frames = [parts.frame];
     this.endByte = parts.endByte;
   }
 

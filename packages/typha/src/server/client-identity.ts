@@ -1,6 +1,22 @@
 import type { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
-import { checkIdentity, identityOf, type IdentityRule } from "@bulrush/proto";
+import { checkIdentity, identityOf, type IdentityRule, type PeerIdentity } from "@bulrush/proto";
+
+/** Certificates whose names are remembered: a fleet mostly shares one, and reading its names takes longer than comparing. */
+const REMEMBERED = 64;
+const identities = new Map<string, PeerIdentity>();
+
+/** By all of the certificate's bytes, so that no two can be taken for each other. */
+function rememberedIdentity(certificate: X509Certificate): PeerIdentity {
+  const bytes = certificate.raw.toString("latin1");
+  const known = identities.get(bytes);
+  if (known !== undefined) return known;
+  const identity = identityOf(certificate);
+  const [oldest] = identities.keys();
+  if (identities.size >= REMEMBERED && oldest !== undefined) identities.delete(oldest);
+  identities.set(bytes, identity);
+  return identity;
+}
 
 /**
  * What is wrong with the certificate that the peer of a finished handshake has shown; undefined when it may come in.
@@ -10,7 +26,7 @@ export function clientCertificateProblem(socket: TLSSocket, rule: IdentityRule):
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return "No client certificate was sent";
   if (!socket.authorized) return untrusted(certificate, String(socket.authorizationError));
-  return checkIdentity(identityOf(certificate), rule);
+  return checkIdentity(rememberedIdentity(certificate), rule);
 }
 
 function untrusted(certificate: X509Certificate, code: string): string {

@@ -95,6 +95,11 @@ export class ClientSession {
     return this.#stream;
   }
 
+  /** Hands the stream's next piece to the socket, if there is a stream that can take one. */
+  pump(): void {
+    this.#stream?.pump();
+  }
+
   /** Call once. From here on the session looks after itself, with `sweep` for its times. */
   start(): void {
     this.transport.start({

@@ -12,6 +12,8 @@ import type { Transport } from "./transport.ts";
 const PIECE_BYTES = 64 * 1024;
 /** One write in so many is timed: observing each costs more than the write's own bookkeeping. */
 const TIMED_WRITES = 64;
+/** One sweep in so many counts for the metric of lags, for the same reason. */
+const LAG_SWEEPS = 8;
 
 /** Why a stream has to end. `cut`: the peer does not read, so a goodbye would not reach it. */
 export type StreamVerdict =
@@ -69,6 +71,7 @@ export class ClientStream {
   #inFlightSinceMs: number | undefined = undefined;
   #writeStartMs = 0;
   #writes = 0;
+  #sweeps = 0;
   #bytesSent = 0;
   /** How much of it the metric has. */
   #bytesCounted = 0;
@@ -131,6 +134,23 @@ export class ClientStream {
   /** Hands the next piece to the socket, if it is free and there is one. Cheap when there is nothing to do. */
   pump(): void {
     if (this.#busy || this.#stopped) return;
+    if (this.#frames.length > 0 || this.#pingDue || this.#words.length > 0) {
+      this.#pumpAll();
+      return;
+    }
+    // Nearly always: one step of the chain and nothing else.
+    const next = this.#crumb?.next;
+    if (next === undefined) return;
+    if (next.next !== undefined) {
+      this.#pumpAll();
+      return;
+    }
+    this.#inFlightSinceMs = next.timestampMs;
+    this.#crumb = next;
+    this.#write(next.frames, next.frame.length);
+  }
+
+  #pumpAll(): void {
     const piece: Buffer[] = [];
     let bytes = 0;
     while (this.#frameIndex < this.#frames.length && bytes < PIECE_BYTES) {
@@ -158,11 +178,14 @@ export class ClientStream {
       piece.push(word);
       bytes += word.length;
     }
-    if (piece.length === 0) return;
+    if (piece.length > 0) this.#write(piece, bytes);
+  }
+
+  #write(frames: readonly Buffer[], bytes: number): void {
     this.#busy = true;
     this.#bytesSent += bytes;
     this.#writeStartMs = this.#context.clock.monotonicMs();
-    this.#transport.write(piece, this.#written);
+    this.#transport.write(frames, this.#written);
   }
 
   /** A pong or ack. Gives what is wrong with it, if anything. */
@@ -202,7 +225,7 @@ export class ClientStream {
       return { cut: false, code: "fell-behind", reason: `${backlogBytes} bytes of changes wait for this client` };
     if (this.#snapshotDoneMs === undefined) return undefined;
     const lagMs = this.lagMs();
-    this.#metrics.lagSeconds.observe(lagMs / 1000);
+    if (++this.#sweeps % LAG_SWEEPS === 0) this.#metrics.lagSeconds.observe(lagMs / 1000);
     const judgement = this.#lagWatch.judge(lagMs, nowMs, this.#snapshotDoneMs);
     if (judgement === "grace-used") this.#metrics.graceUsed.inc();
     if (judgement === "too-far")
@@ -261,7 +284,7 @@ export class ClientStream {
   #afterWrite(): void {
     this.#busy = false;
     this.#inFlightSinceMs = undefined;
-    if (this.#writes++ % TIMED_WRITES === 0)
+    if (++this.#writes % TIMED_WRITES === 0)
       this.#metrics.writeSeconds.observe((this.#context.clock.monotonicMs() - this.#writeStartMs) / 1000);
     this.#onWritten();
     if (this.#stopped) return;

@@ -22,7 +22,10 @@ export class FanOut {
   #running = false;
   #again = false;
 
-  /** `onRound` hears how long each round took, from its publish to the hand-over to the last stream. */
+  /**
+   * `targets` is walked over several turns of the event loop: who joins meanwhile may be told, who has left need not be.
+   * `onRound` hears how long each round took, from its publish to the hand-over to the last stream.
+   */
   constructor(
     clock: Clock,
     defer: (callback: () => void) => void,
@@ -43,16 +46,22 @@ export class FanOut {
   #round(): void {
     this.#running = true;
     this.#again = false;
-    this.#slice([...this.#targets()], 0, this.#clock.monotonicMs());
+    this.#slice(this.#targets()[Symbol.iterator](), this.#clock.monotonicMs());
   }
 
-  #slice(targets: readonly FanOutTarget[], from: number, startMs: number): void {
-    const end = Math.min(from + SLICE, targets.length);
-    for (let i = from; i < end; i++) targets[i]?.pump();
-    if (end < targets.length) {
-      this.#defer(() => this.#slice(targets, end, startMs));
-      return;
+  #slice(targets: Iterator<FanOutTarget>, startMs: number): void {
+    for (let i = 0; i < SLICE; i++) {
+      const target = targets.next();
+      if (target.done === true) {
+        this.#endRound(startMs);
+        return;
+      }
+      target.value.pump();
     }
+    this.#defer(() => this.#slice(targets, startMs));
+  }
+
+  #endRound(startMs: number): void {
     this.#running = false;
     this.#onRound(this.#clock.monotonicMs() - startMs);
     if (this.#again) this.#round();

@@ -57,7 +57,7 @@ export function createServerMetrics(metrics: Metrics): ServerMetrics {
   });
   const lag = metrics.summaryFamily({
     name: "typha_client_latency_secs",
-    help: "Age of the oldest breadcrumb that a client has not been written, at each sweep",
+    help: "Age of the oldest breadcrumb that a client has not been written (one sweep in 8 is measured)",
     labels,
   });
   const ping = metrics.summaryFamily({ name: "typha_ping_latency", help: "Seconds from ping to pong", labels });

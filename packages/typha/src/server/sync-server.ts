@@ -210,12 +210,15 @@ export class SyncServer {
     const { clock, defer, metrics } = this.#options;
     const type = stream.cache.syncer;
     const streamMetrics = metrics.stream(type);
-    const targets = (): Iterable<{ pump(): void }> =>
-      [...this.#registry.ofType(type)].flatMap((session) => session.stream ?? []);
-    const fanOut = new FanOut(clock, defer, targets, (durationMs) => {
-      streamMetrics.fanOutSeconds.observe(durationMs / 1000);
-      stream.onFanOut?.(durationMs);
-    });
+    const fanOut = new FanOut(
+      clock,
+      defer,
+      () => this.#registry.ofType(type),
+      (durationMs) => {
+        streamMetrics.fanOutSeconds.observe(durationMs / 1000);
+        stream.onFanOut?.(durationMs);
+      },
+    );
     this.#unsubscribes.push(
       stream.cache.onPublish((head) => {
         if (head.kvCount > 0) streamMetrics.kvsPerMessage.observe(head.kvCount);
