@@ -1,31 +1,18 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { promisify } from "node:util";
+import { Browser, skipWithoutBrowser } from "../e2e/src/console/browser.ts";
 import { convertResources, loadManifests } from "../packages/datastore/src/index.ts";
 import { formatValue } from "../packages/model/src/index.ts";
 import { bundleCalc } from "./bundle-calc.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SHOP = join(ROOT, "packages/ctl/testdata/shop");
-const BROWSERS = ["chromium", "chromium-browser", "google-chrome"];
 
 const directory = mkdtempSync(join(tmpdir(), "bulrush-bundle-"));
 after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
-
-function findBrowser(): string | undefined {
-  const places = (process.env["PATH"] ?? "").split(":").filter((place) => place !== "");
-  return BROWSERS.flatMap((name) => places.map((place) => join(place, name))).find((path) => existsSync(path));
-}
-
-/** False with CI=true: there it must be found, or the test fails. */
-function skipWithoutBrowser(): string | false {
-  if (process.env["CI"] === "true" || findBrowser() !== undefined) return false;
-  return "[binary] no Chromium; apt-get install chromium";
-}
 
 interface Answer {
   readonly verdict: string;
@@ -42,26 +29,14 @@ interface Answer {
 
 /** The text of a page's `out` element after its scripts have run. */
 async function outOf(page: string): Promise<string> {
-  const browser = findBrowser();
-  assert.ok(browser !== undefined, "no Chromium: apt-get install chromium");
-  const { stdout } = await promisify(execFile)(
-    browser,
-    [
-      "--headless",
-      // A sandbox cannot be had by root; the page is ours.
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-dev-shm-usage",
-      "--no-first-run",
-      `--user-data-dir=${join(directory, "profile")}`,
-      "--dump-dom",
-      `file://${page}`,
-    ],
-    { timeout: 5 * 60_000, killSignal: "SIGKILL", maxBuffer: 64 * 1024 * 1024 },
-  );
-  const out = /<pre id="out">([^<]*)<\/pre>/.exec(stdout)?.[1];
-  assert.ok(out !== undefined, `the page has no answer: ${stdout.slice(0, 2000)}`);
-  return out.replaceAll("&quot;", '"').replaceAll("&gt;", ">").replaceAll("&lt;", "<").replaceAll("&amp;", "&");
+  const browser = await Browser.start();
+  try {
+    await browser.open(`file://${page}`);
+    await browser.until("document.getElementById('out')?.textContent");
+    return await browser.evaluate("document.getElementById('out').textContent");
+  } finally {
+    await browser.stop();
+  }
 }
 
 test("the bundle has the pure packages only", async () => {

@@ -8,7 +8,7 @@ const PROGRAMS = ["chromium", "chromium-browser", "google-chrome"] as const;
 const LOOK_MS = 50;
 const WAIT_MS = 120_000;
 
-export function findBrowser(): string | undefined {
+function findBrowser(): string | undefined {
   const places = (process.env["PATH"] ?? "").split(":").filter((place) => place !== "");
   return PROGRAMS.flatMap((name) => places.map((place) => join(place, name))).find((path) => existsSync(path));
 }
