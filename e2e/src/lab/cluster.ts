@@ -149,6 +149,7 @@ export class LabCluster {
         FELIX_LOGFILEPATH: "none",
         FELIX_LOGSEVERITYSYS: "none",
         FELIX_STATEDIR: stateDir,
+        FELIX_ADMINSOCKETPATH: join(stateDir, "agent.sock"),
         // Files of one machine: the hosts of a lab would share them.
         FELIX_ENDPOINTSTATUSPATHPREFIX: "none",
         FELIX_MTUFILE: "none",

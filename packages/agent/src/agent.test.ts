@@ -56,6 +56,8 @@ test("the agent starts its dataplane with the settings of all sources, then send
       ["VXLANPort", "1"],
       ["LogPrefix", "env"],
       ["FelixHostname", "h"],
+      ["MTUFile", "none"],
+      ["EndpointStatusPathPrefix", "none"],
     ]),
   ]);
   const sent = names(rig.dataplane.sent);

@@ -2,6 +2,7 @@ import {
   bool,
   type ConfigTable,
   defineConfig,
+  file,
   int,
   oneOf,
   optional,
@@ -30,6 +31,11 @@ export interface DataplaneSettings {
   readonly VXLANVNI: number;
   readonly VXLANMTU: number;
   readonly VXLANMTUV6: number;
+  readonly IpInIpMtu: number;
+  readonly WireguardMTU: number;
+  readonly WireguardMTUV6: number;
+  readonly MTUFile: string;
+  readonly EndpointStatusPathPrefix: string;
   readonly MTUIfacePattern: string;
   readonly ExternalNodesCIDRList: string;
   readonly InterfaceExclude: string;
@@ -42,6 +48,7 @@ export interface DataplaneSettings {
   readonly LogPrefix: string;
   readonly LogActionRateLimit: string;
   readonly LogActionRateLimitBurst: number;
+  readonly FlowLogsLocalReporter: "Disabled" | "Enabled" | "";
   readonly ServiceLoopPrevention: "Drop" | "Reject" | "Disabled" | "";
   readonly NATOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs" | "";
   readonly RouteSyncDisabled: boolean;
@@ -144,6 +151,31 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     default: 0,
     doc: "MTU of the IPv6 VXLAN device; 0 for 70 below the host's.",
   },
+  IpInIpMtu: {
+    type: int({ min: 0, max: 65535 }),
+    default: 0,
+    doc: "MTU of the IPIP device; 0 for 20 below the host's.",
+  },
+  WireguardMTU: {
+    type: int({ min: 0, max: 65535 }),
+    default: 0,
+    doc: "MTU of the IPv4 WireGuard device; 0 for 60 below the host's.",
+  },
+  WireguardMTUV6: {
+    type: int({ min: 0, max: 65535 }),
+    default: 0,
+    doc: "MTU of the IPv6 WireGuard device; 0 for 80 below the host's.",
+  },
+  MTUFile: {
+    type: file({ mustExist: false }),
+    default: "/var/lib/calico/mtu",
+    doc: "File that tells the CNI plugin the MTU of pods: the lowest of the tunnels that are on. `none` for none.",
+  },
+  EndpointStatusPathPrefix: {
+    type: file({ mustExist: false }),
+    default: "/var/run/calico",
+    doc: "Directory above `endpoint-status`, which has a file for each workload endpoint whose policy and routes are in the kernel: the CNI plugin waits for it. `none` for no such files.",
+  },
   MTUIfacePattern: {
     type: text(),
     default: "^((en|wl|ww|sl|ib)[Pcopsvx].*|(eth|wlan|wwan).*)",
@@ -201,6 +233,11 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     type: int({ min: 1, max: 9999 }),
     default: 5,
     doc: "Lines beyond the rate that a burst may have.",
+  },
+  FlowLogsLocalReporter: {
+    type: oneOf(["Disabled", "Enabled"]),
+    default: "Disabled",
+    doc: "Keep the flows that rules deny or log, by tier, policy and rule, for `bulrushctl flows`. At most 10 packets a second of each rule are looked at.",
   },
   ServiceLoopPrevention: {
     type: oneOf(["Drop", "Reject", "Disabled"]),

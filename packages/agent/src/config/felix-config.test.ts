@@ -82,8 +82,13 @@ test("dataplaneTexts() has what is set and well written, as its type writes it",
     assert.equal(dataplaneTexts(loadFelixConfig(local({ [`FELIX_${name}`]: text }))).get(name), want, name);
   const { values } = layer({ NftablesRefreshInterval: "60" });
   assert.deepEqual(
-    [...dataplaneTexts(loadFelixConfig(local({}), [{ name: "l", values }]))],
-    [["NftablesRefreshInterval", "60"]],
+    [...dataplaneTexts(loadFelixConfig(local({}), [{ name: "l", values }]))].toSorted(),
+    [
+      ["EndpointStatusPathPrefix", "/var/run/calico"],
+      ["MTUFile", "/var/lib/calico/mtu"],
+      ["NftablesRefreshInterval", "60"],
+    ],
+    "where to write files is told whether it is set or not",
   );
 });
 

@@ -28,14 +28,17 @@ export function loadFelixConfig(local: LocalSources, layers: readonly ConfigLaye
   return loadConfig(FELIX_CONFIG, { prefix: FELIX_PREFIX, ...local, layers, rules: crossFieldProblems });
 }
 
+/** The dataplane writes no files unless it is told where. */
+const ALWAYS_TOLD: ReadonlySet<string> = new Set(["EndpointStatusPathPrefix", "MTUFile"]);
+
 /**
  * The settings that the dataplane gets, as text by name: those that are set somewhere and well written, in the form that
- * their type writes, so that both read the same value. What is not there has its default; `none` is no value.
+ * their type writes, so that both read the same value; and where to write files. What is not there has its default; `none` is no value.
  */
 export function dataplaneTexts(loaded: LoadedConfig<FelixConfig>): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const [name, parameter] of Object.entries<Parameter<unknown>>(DATAPLANE_SETTINGS)) {
-    if (!loaded.origins.has(name)) continue;
+    if (!loaded.origins.has(name) && !ALWAYS_TOLD.has(name)) continue;
     texts.set(name, parameter.type.format(loaded.values[name as keyof DataplaneSettings]) || "none");
   }
   return texts;

@@ -53,8 +53,10 @@ test("startConfig() lays this host's settings over the global ones, and the envi
   assert.deepEqual(
     [...(start?.texts ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1)),
     [
+      ["EndpointStatusPathPrefix", "/var/run/calico"],
       ["InterfacePrefix", "global"],
       ["LogPrefix", "env"],
+      ["MTUFile", "/var/lib/calico/mtu"],
       ["VXLANPort", "2222"],
     ],
   );

@@ -114,7 +114,11 @@ export function agentRig(
   start?: StartDataplane,
   more: Partial<Pick<AgentOptions, "hasRules" | "onSettings">> & { readonly stateDirectory?: string } = {},
 ): AgentRig {
-  const local = { env: { FELIX_FELIXHOSTNAME: "h", ...env }, fileText: undefined, fileName: "felix.cfg" };
+  const local = {
+    env: { FELIX_FELIXHOSTNAME: "h", FELIX_MTUFILE: "none", FELIX_ENDPOINTSTATUSPATHPREFIX: "none", ...env },
+    fileText: undefined,
+    fileName: "felix.cfg",
+  };
   const clock = new ManualClock();
   const health = new HealthAggregator(clock);
   const metrics = createMetrics();

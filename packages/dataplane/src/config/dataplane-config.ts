@@ -56,6 +56,16 @@ export interface DataplaneConfig {
   readonly vxlanVni: number;
   /** By family; 0: from the host's interfaces. */
   readonly vxlanMtu: { readonly 4: number; readonly 6: number };
+  /** 0: from the host's interfaces. */
+  readonly ipipMtu: number;
+  /** By family; 0: from the host's interfaces. */
+  readonly wireguardMtu: { readonly 4: number; readonly 6: number };
+  /** Traffic between hosts is encrypted, by family. */
+  readonly wireguard: { readonly 4: boolean; readonly 6: boolean };
+  /** The directory above the one with a file for each endpoint that is up; "" for no such files. */
+  readonly endpointStatusPrefix: string;
+  /** The file with the MTU for pods; "" for none. */
+  readonly mtuFile: string;
   /** Interfaces whose MTU counts for that of tunnels. */
   readonly mtuInterfacePattern: RegExp;
   /** Networks of hosts outside of the cluster that may send to its tunnels. */

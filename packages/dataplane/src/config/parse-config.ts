@@ -62,6 +62,11 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     hostname: read("FelixHostname", "", (text) => ({ value: text })),
     vxlanVni: read("VXLANVNI", 4096, readInteger(1, 0xffffff)),
     vxlanMtu: { 4: read("VXLANMTU", 0, readMtu), 6: read("VXLANMTUV6", 0, readMtu) },
+    ipipMtu: read("IpInIpMtu", 0, readMtu),
+    wireguardMtu: { 4: read("WireguardMTU", 0, readMtu), 6: read("WireguardMTUV6", 0, readMtu) },
+    wireguard: { 4: flag("WireguardEnabled", false), 6: flag("WireguardEnabledV6", false) },
+    endpointStatusPrefix: read("EndpointStatusPathPrefix", "", readPath),
+    mtuFile: read("MTUFile", "", readPath),
     mtuInterfacePattern: read("MTUIfacePattern", DEFAULT_MTU_PATTERN, readPattern),
     externalNodes: read("ExternalNodesCIDRList", [], orNone([], readCidrs)),
     clusterRoutes: readClusterRoutes(
@@ -129,6 +134,12 @@ function readMarks(text: string): Field<DataplaneConfig["marks"]> {
 const readMtu = readInteger(0, 65_535);
 
 function readPattern(text: string): Field<RegExp> {
+/** An absolute path; `none` for none. */
+function readPath(text: string): Field<string> {
+  if (isNone(text)) return { value: "" };
+  return text.startsWith("/") ? { value: text } : { problem: "is no absolute path" };
+}
+
   try {
     return { value: new RegExp(text) };
   } catch {

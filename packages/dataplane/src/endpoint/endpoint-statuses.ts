@@ -1,6 +1,6 @@
 import type { HostEndpointsManager } from "../manager/host-endpoints-manager.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
-import { type WorkloadEndpoints, workloadKey } from "../manager/workload-endpoints.ts";
+import { type LocalWorkload, type WorkloadEndpoints, workloadKey } from "../manager/workload-endpoints.ts";
 import type { EndpointStatus, FromDataplane } from "../status.ts";
 import type { InterfaceSysctls } from "./interface-sysctls.ts";
 import type { WorkloadEndpointID } from "@bulrush/proto";
@@ -25,6 +25,12 @@ export class EndpointStatuses {
   /** Called after a clean apply: "up" promises that policy and settings are in the kernel. */
   changes(): FromDataplane[] {
     return [...this.#workloadChanges(), ...this.#hostChanges()];
+  }
+
+  /** The workloads that were told to be up. */
+  *up(): Generator<LocalWorkload> {
+    for (const workload of this.#inputs.endpoints.all())
+      if (this.#workloads.get(workloadKey(workload.id))?.status === "up") yield workload;
   }
 
   #workloadChanges(): FromDataplane[] {

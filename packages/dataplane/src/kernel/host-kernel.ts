@@ -1,5 +1,6 @@
 import { openConntrack, openRouteConnection, openRouteMonitor } from "@bulrush/netlink";
 import { openNftConnection, openNftWatch } from "@bulrush/nftables";
+import { hostFiles } from "../file/host-files.ts";
 import type { Kernel } from "./kernel.ts";
 import { procSysctls } from "./proc-sysctls.ts";
 
@@ -25,6 +26,7 @@ export function openHostKernel(): Kernel {
       routes: keep(openRouteConnection()),
       conntrack: keep(openConntrack()),
       sysctls: procSysctls(process.env[SYSCTL_DIRECTORY] || undefined),
+      files: hostFiles(),
       openMonitor: (callbacks) => openRouteMonitor({ groups: ["links", "addresses", "routes"], ...callbacks }),
       openNftWatch,
       close,

@@ -1,4 +1,5 @@
 import type { ConntrackConnection, RouteConnection, RouteMonitor, RouteMonitorOptions } from "@bulrush/netlink";
+import type { HostFiles } from "../file/host-files.ts";
 import type { NftConnection, NftWatch, NftWatchOptions } from "@bulrush/nftables";
 
 /** What the dataplane needs of the rtnetlink connection. */
@@ -24,6 +25,7 @@ export interface Kernel {
   readonly routes: RouteAccess;
   readonly conntrack: FlowAccess;
   readonly sysctls: Sysctls;
+  readonly files: HostFiles;
   /** Subscribes to links, addresses and routes. Callbacks never run from inside this call. */
   openMonitor(callbacks: Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">): RouteMonitor;
   /** Listens to what others change in nf_tables. Callbacks never run from inside this call. */

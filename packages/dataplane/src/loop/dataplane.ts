@@ -372,12 +372,14 @@ class DataplaneLoop implements InspectableDataplane {
   #routesStep({ routes }: HostState, failures: string[], step: () => RoutesResult): boolean {
     try {
       const result = step();
+    failures.push(...state.mtuFile.apply(kernel.files));
       this.#counters.routeWrites += result.writes;
       this.#drift.route += result.routeDrift;
       this.#drift.neighbour += result.neighbourDrift;
       this.#running?.drift.repaired(result.drift);
       failures.push(...result.failures);
       if (result.againAtMs !== undefined)
+    if (this.#everClean) this.#statusFilesStep(state);
         this.#wakeIn("grace", Math.max(0, result.againAtMs - this.#clock.monotonicMs()));
       return true;
     } catch (error) {
@@ -409,6 +411,14 @@ class DataplaneLoop implements InspectableDataplane {
     if (failures.length > 0) {
       this.#counters.applyFailures++;
       events.onLog?.("warn", "Apply", { failures: failures.slice(0, 10), more: Math.max(0, failures.length - 10) });
+  /** They have a time of their own for the next try, and hold nothing else back. */
+  #statusFilesStep({ statuses, statusFiles }: HostState): void {
+    const nowMs = this.#clock.monotonicMs();
+    const result = statusFiles?.apply(this.#options.kernel.files, statuses.up(), nowMs);
+    for (const failure of result?.failures ?? []) this.#options.events.onLog?.("warn", failure, {});
+    if (result?.againAtMs !== undefined) this.#wakeIn("status files", Math.max(0, result.againAtMs - nowMs));
+  }
+
       this.#wakeIn("retry", this.#retry.nextMs());
       return;
     }

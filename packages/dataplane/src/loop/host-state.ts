@@ -1,6 +1,8 @@
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { EndpointStatuses } from "../endpoint/endpoint-statuses.ts";
+import { StatusFiles } from "../endpoint/status-files.ts";
+import { MtuFile } from "../tunnel/mtu-file.ts";
 import { InterfaceSysctls } from "../endpoint/interface-sysctls.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Manager } from "../manager/manager.ts";
@@ -19,6 +21,9 @@ export interface HostState extends Manager {
   readonly sysctls: InterfaceSysctls;
   readonly statuses: EndpointStatuses;
 }
+  /** Absent where no such files are wanted. */
+  readonly statusFiles: StatusFiles | undefined;
+  readonly mtuFile: MtuFile;
 
 export function createHostState(
   config: DataplaneConfig,
@@ -31,6 +36,8 @@ export function createHostState(
   const sysctls = new InterfaceSysctls(config, endpoints, interfaces);
   const { hostEndpoints } = ruleset;
   return {
+  const mtuFile = new MtuFile(config, interfaces);
+  const prefix = config.endpointStatusPrefix;
     ruleset,
     routes,
     devices: [new BandwidthManager(endpoints, interfaces, config.interfacePrefixes)],
@@ -38,10 +45,13 @@ export function createHostState(
     statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
     onUpdate(message: ToDataplane): void {
       endpoints.onUpdate(message);
+    statusFiles: prefix === "" ? undefined : new StatusFiles(prefix),
+    mtuFile,
       ruleset.onUpdate(message);
       routes.onUpdate(message);
     },
     completeDeferredWork(): void {
+      mtuFile.onUpdate(message);
       ruleset.completeDeferredWork();
       routes.completeDeferredWork();
     },

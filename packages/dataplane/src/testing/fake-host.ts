@@ -14,6 +14,7 @@ import { createDataplane } from "../loop/dataplane.ts";
 import { renderRuleset } from "../render/render-ruleset.ts";
 import type { DataplaneStatus, FromDataplane } from "../status.ts";
 import { FakeFlows } from "./fake-flows.ts";
+import { FakeFiles } from "./fake-files.ts";
 import { FakeRoutes } from "./fake-routes.ts";
 import { FakeSysctls } from "./fake-sysctls.ts";
 
@@ -24,6 +25,7 @@ export class FakeHost {
   readonly flows: FakeFlows = new FakeFlows(this.routes);
   readonly sysctls: FakeSysctls = new FakeSysctls();
   readonly clock: ManualClock = new ManualClock();
+  readonly files: FakeFiles = new FakeFiles();
   readonly applied: number[] = [];
   readonly messages: FromDataplane[] = [];
   readonly logs: string[] = [];
@@ -51,6 +53,7 @@ export class FakeHost {
       openNftWatch: (callbacks) => {
         if (this.refusesWatch) throw new Error("no listener");
         this.#watch = callbacks;
+      files: this.files,
         const pause = (): void => void this.watching.push("pause");
         const resume = (): void => void this.watching.push("resume");
         return { pause, resume, close: () => Promise.resolve() };

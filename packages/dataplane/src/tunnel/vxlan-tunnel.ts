@@ -4,7 +4,7 @@ import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interface, Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
-import { hostMtu, vxlanMtu } from "./host-mtu.ts";
+import { hostMtu, tunnelMtu } from "./host-mtu.ts";
 import { deletion, planVxlanDevice, VXLAN_DEVICE, type VxlanDevice } from "./vxlan-device.ts";
 import { planPeers, type VxlanPeer } from "./vxlan-peers.ts";
 
@@ -153,12 +153,11 @@ export class VxlanTunnel {
     const parent = this.parent();
     const own = this.#own;
     if (own === undefined || parent === undefined) return undefined;
-    const { mtuInterfacePattern, vxlanMtu: configured, vxlanPort, vxlanVni } = this.#config;
-    const mtu = configured[this.#family];
+    const { mtuInterfacePattern, vxlanPort, vxlanVni } = this.#config;
     return {
       name: this.deviceName,
       mac: own.mac.toLowerCase(),
-      mtu: mtu === 0 ? vxlanMtu(hostMtu(this.#interfaces, mtuInterfacePattern), this.#family) : mtu,
+      mtu: tunnelMtu("vxlan", this.#family, this.#config, hostMtu(this.#interfaces, mtuInterfacePattern)),
       vni: vxlanVni,
       port: vxlanPort,
       local: own.host,
