@@ -1,5 +1,5 @@
 import { systemClock } from "@bulrush/base";
-import { startDataplaneWorker } from "@bulrush/dataplane";
+import { type InspectableDataplane, startDataplaneWorker } from "@bulrush/dataplane";
 import { openNftConnection } from "@bulrush/nftables";
 import {
   createLogger,
@@ -17,6 +17,8 @@ import {
   switchableLogger,
   type TriedSettings,
 } from "@bulrush/service";
+import { serveAdminSocket } from "./admin/admin-socket.ts";
+import { FlowRing } from "./admin/flow-ring.ts";
 import { createAgent } from "./agent.ts";
 import { DEFAULT_CONFIG_FILE, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
 import { registerRuleMetrics } from "./report/rule-metrics.ts";
@@ -90,11 +92,29 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     config.StateDir === ""
       ? undefined
       : new StateStore({ directory: config.StateDir, hostname: config.FelixHostname, clock, logger });
+  const flows = new FlowRing();
+  let dataplane: InspectableDataplane | undefined;
+  let logsFlows = false;
+  if (config.AdminSocketPath !== "")
+    shutdown.onStop(
+      "admin socket",
+      serveAdminSocket({
+        path: config.AdminSocketPath,
+        clock,
+        logger,
+        inspect: () => dataplane?.inspect(),
+        flows: () => (logsFlows ? flows : undefined),
+      }),
+    );
   const agent = createAgent({
     config,
     local,
     source,
-    startDataplane: startDataplaneWorker,
+    async startDataplane(parameters, events) {
+      logsFlows = parameters.settings.get("FlowLogsLocalReporter") === "Enabled";
+      dataplane = await startDataplaneWorker(parameters, { ...events, onFlows: (batch) => flows.add(batch) });
+      return dataplane;
+    },
     clock,
     random: Math.random,
     logger,

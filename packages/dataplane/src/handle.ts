@@ -1,5 +1,6 @@
 import type { ToDataplane } from "@bulrush/proto";
 import type { DriftReport } from "./drift/drift-report.ts";
+import type { FlowBatch } from "./flow-log/flow-record.ts";
 import type { DataplaneStatus, FromDataplane } from "./status.ts";
 
 /**
@@ -31,6 +32,8 @@ export interface DataplaneEvents {
   /** The highest mark whose messages are all applied. Marks in between may be skipped. */
   readonly onApplied?: (sequence: number) => void;
   readonly onMessage?: (message: FromDataplane) => void;
+  /** Flows that rules have denied or logged, where the flow log is on; at most one batch a second. */
+  readonly onFlows?: (batch: FlowBatch) => void;
   /** A line for the log. */
   readonly onLog?: (
     level: "debug" | "info" | "warn" | "error",

@@ -44,6 +44,7 @@ export interface ProcessSettings extends LogSettings, MetricsSettings {
   readonly HealthPort: number;
   readonly HealthTimeoutOverrides: ReadonlyMap<string, string>;
   readonly DataplaneWatchdogTimeout: number;
+  readonly AdminSocketPath: string;
 }
 
 export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<ProcessSettings>({
@@ -163,6 +164,12 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
     type: seconds(),
     default: 90,
     doc: "Time without a sign of life of the dataplane after which the agent is not live, in seconds; at least 20.",
+  },
+  AdminSocketPath: {
+    type: text(),
+    default: "/var/run/calico/bulrush-agent.sock",
+    doc: "Unix socket on which the agent answers `bulrushctl drift` and `bulrushctl flows`; only root may open it. `none` for none.",
+    local: true,
   },
   PrometheusMetricsEnabled: { type: bool(), default: false, doc: "Serve `/metrics`." },
   PrometheusMetricsHost: { type: host(), default: "", doc: "Address of the metrics server. Default: all." },

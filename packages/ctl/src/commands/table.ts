@@ -43,6 +43,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./test.ts")).testCommand,
   },
   {
+    name: "diff",
+    summary: "Say which connections change if manifests are applied, and through which rule",
+    load: async () => (await import("./diff.ts")).diff,
+  },
+  {
     name: "get",
     summary: "Show what the datastore holds",
     load: async () => (await import("./get.ts")).get,
@@ -76,6 +81,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: "counters",
     summary: "Show how many packets each rule of this host has seen",
     load: async () => (await import("./counters.ts")).counters,
+  },
+  {
+    name: "drift",
+    summary: "Show what this host's kernel has other than meant, and what was repaired lately",
+    load: async () => (await import("../agent/drift.ts")).drift,
+  },
+  {
+    name: "flows",
+    summary: "Show connections that rules of this host have denied or logged",
+    load: async () => (await import("../agent/flows.ts")).flows,
   },
   {
     name: "limits",

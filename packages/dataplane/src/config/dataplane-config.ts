@@ -78,6 +78,8 @@ export interface DataplaneConfig {
   /** Absent: every packet of a Log rule is logged. */
   readonly logRateLimit: LogRateLimit | undefined;
   readonly logBurst: number;
+  /** Packets of denying and logging rules are handed up to the flow log. */
+  readonly flowLog: boolean;
   readonly serviceLoopPrevention: "Drop" | "Reject" | "Disabled";
   readonly natOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs";
   /** Source ports of masqueraded packets; absent for any. */

@@ -77,6 +77,7 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     logPrefix: read("LogPrefix", "calico-packet", (text) => ({ value: isNone(text) ? "" : text })),
     logRateLimit: read("LogActionRateLimit", undefined, orNone(undefined, readLogRate)),
     logBurst: read("LogActionRateLimitBurst", 5, readInteger(1, 9999)),
+    flowLog: choice("FlowLogsLocalReporter", ["Disabled", "Enabled"]) === "Enabled",
     serviceLoopPrevention: choice("ServiceLoopPrevention", ["Drop", "Reject", "Disabled"]),
     natOutgoingExclusions: choice("NATOutgoingExclusions", ["IPPoolsOnly", "IPPoolsAndHostIPs"]),
     natPorts: read("NATPortRange", undefined, orNone(undefined, readPortRange)),
@@ -133,13 +134,13 @@ function readMarks(text: string): Field<DataplaneConfig["marks"]> {
 
 const readMtu = readInteger(0, 65_535);
 
-function readPattern(text: string): Field<RegExp> {
 /** An absolute path; `none` for none. */
 function readPath(text: string): Field<string> {
   if (isNone(text)) return { value: "" };
   return text.startsWith("/") ? { value: text } : { problem: "is no absolute path" };
 }
 
+function readPattern(text: string): Field<RegExp> {
   try {
     return { value: new RegExp(text) };
   } catch {

@@ -1,4 +1,4 @@
-import { openConntrack, openRouteConnection, openRouteMonitor } from "@bulrush/netlink";
+import { openConntrack, openLogMonitor, openRouteConnection, openRouteMonitor } from "@bulrush/netlink";
 import { openNftConnection, openNftWatch } from "@bulrush/nftables";
 import { hostFiles } from "../file/host-files.ts";
 import type { Kernel } from "./kernel.ts";
@@ -29,6 +29,7 @@ export function openHostKernel(): Kernel {
       files: hostFiles(),
       openMonitor: (callbacks) => openRouteMonitor({ groups: ["links", "addresses", "routes"], ...callbacks }),
       openNftWatch,
+      openLogMonitor,
       close,
     };
   } catch (error) {

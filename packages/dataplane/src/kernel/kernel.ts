@@ -1,4 +1,11 @@
-import type { ConntrackConnection, RouteConnection, RouteMonitor, RouteMonitorOptions } from "@bulrush/netlink";
+import type {
+  ConntrackConnection,
+  LogMonitor,
+  LogMonitorOptions,
+  RouteConnection,
+  RouteMonitor,
+  RouteMonitorOptions,
+} from "@bulrush/netlink";
 import type { HostFiles } from "../file/host-files.ts";
 import type { NftConnection, NftWatch, NftWatchOptions } from "@bulrush/nftables";
 
@@ -30,5 +37,7 @@ export interface Kernel {
   openMonitor(callbacks: Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">): RouteMonitor;
   /** Listens to what others change in nf_tables. Callbacks never run from inside this call. */
   openNftWatch(callbacks: Pick<NftWatchOptions, "onChange" | "onLost" | "onError">): NftWatch;
+  /** Takes packet log groups. Throws when another program has one. Callbacks never run from inside this call. */
+  openLogMonitor(options: Pick<LogMonitorOptions, "groups" | "onPackets" | "onLost" | "onError">): LogMonitor;
   close(): void;
 }

@@ -7,6 +7,7 @@ import { type DriftItem, type DriftReport, MAX_DRIFT_ITEMS } from "../drift/drif
 import { DriftWatch } from "../drift/drift-watch.ts";
 import { setHostSysctls } from "../endpoint/host-sysctls.ts";
 import { DataplaneError } from "../errors.ts";
+import { FlowLog } from "../flow-log/flow-log.ts";
 import type { DataplaneEvents, InspectableDataplane } from "../handle.ts";
 import { InterfaceMonitor } from "../interface/interface-monitor.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -45,6 +46,7 @@ interface Running {
   readonly programmer: RulesetProgrammer;
   readonly monitor: InterfaceMonitor;
   readonly drift: DriftWatch;
+  readonly flows: FlowLog;
 }
 
 /**
@@ -151,6 +153,7 @@ class DataplaneLoop implements InspectableDataplane {
     for (const item of rest) this.#abandon(item);
     await this.#running?.monitor.stop();
     await this.#running?.drift.stop();
+    await this.#running?.flows.stop();
     this.#tellStatus(false);
   }
 
@@ -316,6 +319,15 @@ class DataplaneLoop implements InspectableDataplane {
       onWarning,
     });
     drift.start();
+    const flows = new FlowLog({
+      kernel,
+      clock,
+      interfaces: this.#interfaces,
+      endpoints: state.endpoints,
+      onFlows: (batch) => events.onFlows?.(batch),
+      onWarning,
+    });
+    if (parsed.flowLog) flows.start();
     const refresh = (name: string, periodMs: number, callback: () => void): void => {
       const cancel = startRefreshTimer(clock, random, periodMs, () => {
         callback();
@@ -331,7 +343,7 @@ class DataplaneLoop implements InspectableDataplane {
       for (const device of state.devices) device.queueResync();
     });
     refresh("interface-refresh", parsed.interfaceRefreshMs, () => this.#resyncInterfaces(monitor));
-    return { config: parsed, state, programmer, monitor, drift };
+    return { config: parsed, state, programmer, monitor, drift, flows };
   }
 
   #resyncInterfaces(monitor: InterfaceMonitor): void {
@@ -360,26 +372,26 @@ class DataplaneLoop implements InspectableDataplane {
     if (this.#counters.applies === 0) this.#makeRouter(config);
     if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
     this.#devicesStep(state, failures);
+    failures.push(...state.mtuFile.apply(kernel.files));
     failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
     drift.settle();
     this.#counters.applies++;
     this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
     for (const message of state.statuses.changes()) events.onMessage?.(message);
     this.#settle(failures);
+    if (this.#everClean) this.#statusFilesStep(state);
   }
 
   /** One half of a round of routes, with its books. False when it is not known what the kernel has. */
   #routesStep({ routes }: HostState, failures: string[], step: () => RoutesResult): boolean {
     try {
       const result = step();
-    failures.push(...state.mtuFile.apply(kernel.files));
       this.#counters.routeWrites += result.writes;
       this.#drift.route += result.routeDrift;
       this.#drift.neighbour += result.neighbourDrift;
       this.#running?.drift.repaired(result.drift);
       failures.push(...result.failures);
       if (result.againAtMs !== undefined)
-    if (this.#everClean) this.#statusFilesStep(state);
         this.#wakeIn("grace", Math.max(0, result.againAtMs - this.#clock.monotonicMs()));
       return true;
     } catch (error) {
@@ -399,6 +411,14 @@ class DataplaneLoop implements InspectableDataplane {
     }
   }
 
+  /** They have a time of their own for the next try, and hold nothing else back. */
+  #statusFilesStep({ statuses, statusFiles }: HostState): void {
+    const nowMs = this.#clock.monotonicMs();
+    const result = statusFiles?.apply(this.#options.kernel.files, statuses.up(), nowMs);
+    for (const failure of result?.failures ?? []) this.#options.events.onLog?.("warn", failure, {});
+    if (result?.againAtMs !== undefined) this.#wakeIn("status files", Math.max(0, result.againAtMs - nowMs));
+  }
+
   #makeRouter({ ipForwarding, ipv6Support }: DataplaneConfig): void {
     const { events, kernel } = this.#options;
     for (const problem of setHostSysctls(kernel.sysctls, { forwarding: ipForwarding, ipv6: ipv6Support }))
@@ -411,14 +431,6 @@ class DataplaneLoop implements InspectableDataplane {
     if (failures.length > 0) {
       this.#counters.applyFailures++;
       events.onLog?.("warn", "Apply", { failures: failures.slice(0, 10), more: Math.max(0, failures.length - 10) });
-  /** They have a time of their own for the next try, and hold nothing else back. */
-  #statusFilesStep({ statuses, statusFiles }: HostState): void {
-    const nowMs = this.#clock.monotonicMs();
-    const result = statusFiles?.apply(this.#options.kernel.files, statuses.up(), nowMs);
-    for (const failure of result?.failures ?? []) this.#options.events.onLog?.("warn", failure, {});
-    if (result?.againAtMs !== undefined) this.#wakeIn("status files", Math.max(0, result.againAtMs - nowMs));
-  }
-
       this.#wakeIn("retry", this.#retry.nextMs());
       return;
     }

@@ -14,16 +14,17 @@ import { RoutesManager } from "../route/routes-manager.ts";
 
 /** Everything that is wanted of one host's kernel, worked out from messages and interfaces. */
 export interface HostState extends Manager {
+  readonly endpoints: WorkloadEndpoints;
   readonly ruleset: RulesetManagers;
   readonly routes: RoutesManager;
   /** In the order in which they are brought into the kernel. */
   readonly devices: readonly DeviceWork[];
   readonly sysctls: InterfaceSysctls;
   readonly statuses: EndpointStatuses;
-}
   /** Absent where no such files are wanted. */
   readonly statusFiles: StatusFiles | undefined;
   readonly mtuFile: MtuFile;
+}
 
 export function createHostState(
   config: DataplaneConfig,
@@ -35,23 +36,24 @@ export function createHostState(
   const routes = new RoutesManager(config, endpoints, interfaces, ruleset.tables);
   const sysctls = new InterfaceSysctls(config, endpoints, interfaces);
   const { hostEndpoints } = ruleset;
-  return {
   const mtuFile = new MtuFile(config, interfaces);
   const prefix = config.endpointStatusPrefix;
+  return {
+    endpoints,
     ruleset,
     routes,
     devices: [new BandwidthManager(endpoints, interfaces, config.interfacePrefixes)],
     sysctls,
     statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
-    onUpdate(message: ToDataplane): void {
-      endpoints.onUpdate(message);
     statusFiles: prefix === "" ? undefined : new StatusFiles(prefix),
     mtuFile,
+    onUpdate(message: ToDataplane): void {
+      endpoints.onUpdate(message);
       ruleset.onUpdate(message);
       routes.onUpdate(message);
+      mtuFile.onUpdate(message);
     },
     completeDeferredWork(): void {
-      mtuFile.onUpdate(message);
       ruleset.completeDeferredWork();
       routes.completeDeferredWork();
     },

@@ -1,5 +1,6 @@
 import type { ChainState, RuleState } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { flowLogRules } from "../flow-log/flow-log-rule.ts";
 import { chain, commented, type Layer, layered, rule } from "./layer.ts";
 import type { GroupedTier } from "../manager/policy-groups.ts";
 import { type Direction, profileChain } from "./names.ts";
@@ -138,7 +139,14 @@ function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config
     // Untracked and pre-DNAT policy only adds to what normal policy says: nothing ends there.
     const ends = kind === "workload" || kind === "host" || kind === "forward";
     if (ends && endsIn !== "Pass")
-      rules.push(commented(commentText(`End of tier ${name}`), unmarked(pass), ...deny(layer, config)));
+      rules.push(
+        ...flowLogRules(
+          [unmarked(pass)],
+          { verdict: "deny", direction, tier: name, policy: "", rule: "end of tier" },
+          config,
+        ),
+        commented(commentText(`End of tier ${name}`), unmarked(pass), ...deny(layer, config)),
+      );
   }
   return rules;
 }
@@ -161,6 +169,7 @@ function endRules(input: EndpointChainInput, config: DataplaneConfig): RuleState
           rule(jump(layered(layer, profileChain(direction, profile)))),
           common(layer, config).returnAccepted,
         ]),
+        ...flowLogRules([], { verdict: "deny", direction, tier: "", policy: "", rule: "no profile" }, config),
         common(layer, config).noProfile,
       ];
   }

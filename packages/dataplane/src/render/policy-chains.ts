@@ -11,6 +11,7 @@ import type { Family } from "./statements.ts";
 /** One direction of a policy or profile in one layer, before it is rendered for a family. */
 export interface PolicyChain {
   readonly layer: Layer;
+  readonly direction: Direction;
   /** Without the layer. */
   readonly name: string;
   readonly rules: readonly DataplaneRule[];
@@ -40,6 +41,7 @@ export function policyChains(id: PolicyID, policy: DataplanePolicy): PolicyChain
   return policyLayers(policy).flatMap((layer) =>
     DIRECTIONS.map((direction) => ({
       layer,
+      direction,
       name: policyChain(direction, id),
       rules: direction === "ingress" ? policy.inbound_rules : policy.outbound_rules,
       owner,
@@ -53,6 +55,7 @@ export function profileChains(name: string, profile: DataplaneProfile): PolicyCh
   return (["filter", "mangle"] as const).flatMap((layer) =>
     DIRECTIONS.map((direction) => ({
       layer,
+      direction,
       name: profileChain(direction, name),
       rules: direction === "ingress" ? profile.inbound_rules : profile.outbound_rules,
       owner,
@@ -61,10 +64,10 @@ export function profileChains(name: string, profile: DataplaneProfile): PolicyCh
 }
 
 export function renderPolicyChain(
-  { layer, name, owner, rules }: PolicyChain,
+  { direction, layer, name, owner, rules }: PolicyChain,
   family: Family,
   config: DataplaneConfig,
   sets: SetLookup,
 ): ChainState {
-  return chain(layer, name, renderRules(rules, { layer, family, config, sets, owner }));
+  return chain(layer, name, renderRules(rules, { layer, direction, family, config, sets, owner }));
 }

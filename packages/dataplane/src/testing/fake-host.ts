@@ -8,13 +8,14 @@ import {
   Transaction,
 } from "@bulrush/nftables";
 import type { ToDataplane } from "@bulrush/proto";
+import type { FlowBatch } from "../flow-log/flow-record.ts";
 import type { DataplaneHandle, InspectableDataplane } from "../handle.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { createDataplane } from "../loop/dataplane.ts";
 import { renderRuleset } from "../render/render-ruleset.ts";
 import type { DataplaneStatus, FromDataplane } from "../status.ts";
-import { FakeFlows } from "./fake-flows.ts";
 import { FakeFiles } from "./fake-files.ts";
+import { FakeFlows } from "./fake-flows.ts";
 import { FakeRoutes } from "./fake-routes.ts";
 import { FakeSysctls } from "./fake-sysctls.ts";
 
@@ -24,14 +25,17 @@ export class FakeHost {
   readonly routes: FakeRoutes = new FakeRoutes();
   readonly flows: FakeFlows = new FakeFlows(this.routes);
   readonly sysctls: FakeSysctls = new FakeSysctls();
-  readonly clock: ManualClock = new ManualClock();
   readonly files: FakeFiles = new FakeFiles();
+  readonly clock: ManualClock = new ManualClock();
   readonly applied: number[] = [];
   readonly messages: FromDataplane[] = [];
   readonly logs: string[] = [];
   readonly fatal: Error[] = [];
   /** What was asked of the watch, in order. */
   readonly watching: ("pause" | "resume")[] = [];
+  /** Who has the packet log; to be set for another program. */
+  logMonitor: Parameters<Kernel["openLogMonitor"]>[0] | undefined;
+  readonly flowBatches: FlowBatch[] = [];
   /** The next dataplane cannot listen to changes of nf_tables. */
   refusesWatch = false;
   status: DataplaneStatus | undefined;
@@ -49,14 +53,24 @@ export class FakeHost {
       routes,
       conntrack: flows,
       sysctls,
+      files: this.files,
       openMonitor: (callbacks) => routes.openMonitor(callbacks),
       openNftWatch: (callbacks) => {
         if (this.refusesWatch) throw new Error("no listener");
         this.#watch = callbacks;
-      files: this.files,
         const pause = (): void => void this.watching.push("pause");
         const resume = (): void => void this.watching.push("resume");
         return { pause, resume, close: () => Promise.resolve() };
+      },
+      openLogMonitor: (options) => {
+        if (this.logMonitor !== undefined) throw new Error("taken");
+        this.logMonitor = options;
+        return {
+          close: () => {
+            this.logMonitor = undefined;
+            return Promise.resolve();
+          },
+        };
       },
       close: () => undefined,
     };
@@ -72,6 +86,7 @@ export class FakeHost {
         onApplied: (sequence) => this.applied.push(sequence),
         onMessage: (message) => this.messages.push(message),
         onLog: (level, message) => this.logs.push(`${level} ${message}`),
+        onFlows: (batch) => this.flowBatches.push(batch),
         onFatal: (error) => this.fatal.push(error),
       },
     });

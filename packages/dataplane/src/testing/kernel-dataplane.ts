@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { systemClock } from "@bulrush/base";
 import type { ToDataplane } from "@bulrush/proto";
+import type { FlowRecord } from "../flow-log/flow-record.ts";
 import type { DataplaneHandle } from "../handle.ts";
 import { openHostKernel } from "../kernel/host-kernel.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -9,6 +10,8 @@ import { createDataplane } from "../loop/dataplane.ts";
 /** A dataplane on the kernel of the test's own namespace, in the test's thread. */
 export interface KernelDataplane {
   readonly kernel: Kernel;
+  /** What the flow log has told. */
+  readonly flows: FlowRecord[];
   /** Sends, and waits until rules and sets of all of it are in the kernel. */
   readonly send: (...messages: readonly ToDataplane[]) => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -16,6 +19,7 @@ export interface KernelDataplane {
 
 export function startKernelDataplane(settings: Readonly<Record<string, string>> = {}): KernelDataplane {
   const kernel = openHostKernel();
+  const flows: FlowRecord[] = [];
   let sequence = 0;
   let onApplied: (sequence: number) => void = () => undefined;
   const dataplane: DataplaneHandle = createDataplane({
@@ -23,10 +27,15 @@ export function startKernelDataplane(settings: Readonly<Record<string, string>> 
     kernel,
     clock: systemClock({ keepAlive: true }),
     random: Math.random,
-    events: { onApplied: (done) => onApplied(done), onFatal: (error) => assert.fail(error) },
+    events: {
+      onApplied: (done) => onApplied(done),
+      onFlows: (batch) => flows.push(...batch.flows),
+      onFatal: (error) => assert.fail(error),
+    },
   });
   return {
     kernel,
+    flows,
     async send(...messages) {
       const wanted = ++sequence;
       const applied = new Promise<void>((resolve) => {

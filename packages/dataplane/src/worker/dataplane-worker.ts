@@ -20,6 +20,7 @@ const dataplane = createDataplane({
     onStatus: (status) => tell({ kind: "status", status }),
     onApplied: (sequence) => tell({ kind: "applied", sequence }),
     onMessage: (message) => tell({ kind: "message", message }),
+    onFlows: (batch) => tell({ kind: "flows", batch }),
     onLog: (level, message, fields) => tell({ kind: "log", level, message, fields }),
     onFatal: (error) => {
       tell({ kind: "fatal", message: error.message, code: error instanceof CodedError ? error.code : undefined });

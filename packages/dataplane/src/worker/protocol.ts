@@ -1,5 +1,6 @@
 import type { ToDataplane } from "@bulrush/proto";
 import type { DriftReport } from "../drift/drift-report.ts";
+import type { FlowBatch } from "../flow-log/flow-record.ts";
 import type { DataplaneWorkerOptions } from "../handle.ts";
 import type { DataplaneStatus, FromDataplane } from "../status.ts";
 
@@ -18,6 +19,7 @@ export type FromWorker =
   | { readonly kind: "status"; readonly status: DataplaneStatus }
   | { readonly kind: "applied"; readonly sequence: number }
   | { readonly kind: "message"; readonly message: FromDataplane }
+  | { readonly kind: "flows"; readonly batch: FlowBatch }
   | { readonly kind: "report"; readonly question: number; readonly report: DriftReport }
   | {
       readonly kind: "log";

@@ -123,6 +123,9 @@ class WorkerHandle implements InspectableDataplane {
       case "message":
         this.#events.onMessage?.(message.message);
         return;
+      case "flows":
+        this.#events.onFlows?.(message.batch);
+        return;
       case "log":
         this.#events.onLog?.(message.level, message.message, message.fields);
         return;

@@ -15,7 +15,7 @@ function context(family: Family): RuleContext {
   const owner = { kind: "profile", name: "p" } as const;
   // A set of both parts for ids that begin with "two", of one for others.
   const sets = (id: string): { names: string[] } => ({ names: id.startsWith("two") ? [id, `${id}-net`] : [id] });
-  return { layer: "filter", family, config, sets, owner };
+  return { layer: "filter", direction: "ingress", family, config, sets, owner };
 }
 
 const protocol: fc.Arbitrary<RuleProtocol> = fc.oneof(

@@ -2,7 +2,9 @@ import { unreachable } from "@bulrush/base";
 import type { RuleState, Statement } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { DataplaneConfig } from "../../config/dataplane-config.ts";
+import { flowLogRules } from "../../flow-log/flow-log-rule.ts";
 import type { Layer } from "../layer.ts";
+import { type Direction, policyWord } from "../names.ts";
 import type { SetLookup } from "../set-shape.ts";
 import { COUNTER, type Family, RETURN, setMark, verdict } from "../statements.ts";
 import { deny } from "../verdicts.ts";
@@ -14,6 +16,7 @@ import { ruleMatch } from "./rule-match.ts";
 /** What a rule is rendered for. */
 export interface RuleContext {
   readonly layer: Layer;
+  readonly direction: Direction;
   readonly family: Family;
   readonly config: DataplaneConfig;
   readonly sets: SetLookup;
@@ -28,8 +31,30 @@ function renderRule(rule: DataplaneRule, index: number, context: RuleContext): R
   const matched = ruleMatch(rule, context.family, context.sets);
   if (matched === undefined) return [];
   const { before, condition } = matchBlocks(matched.groups, context.config.marks);
-  const statements = [...condition, ...matched.statements, ...actionStatements(rule, context)];
-  return [...before, { statements, comment: ruleComment(index, rule) }];
+  const matches = [...condition, ...matched.statements];
+  return [
+    ...before,
+    ...logged(rule, index, matches, context),
+    { statements: [...matches, ...actionStatements(rule, context)], comment: ruleComment(index, rule) },
+  ];
+}
+
+/** Deny and log rules are told to the flow log, where there is one. */
+function logged(
+  { action }: DataplaneRule,
+  index: number,
+  matches: readonly Statement[],
+  { config, direction, owner }: RuleContext,
+): RuleState[] {
+  if (action !== "deny" && action !== "log") return [];
+  const source = {
+    verdict: action,
+    direction,
+    tier: owner.kind === "policy" ? owner.tier : "",
+    policy: owner.kind === "policy" ? policyWord(owner.id) : `profile ${owner.name}`,
+    rule: `rule ${index}`,
+  };
+  return flowLogRules(matches, source, config);
 }
 
 /** All rules of one direction, in order. */

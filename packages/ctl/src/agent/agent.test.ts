@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, describe, it } from "node:test";
+import { runCli } from "../testing/run-cli.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "bulrush-ctl-"));
+after(() => rmSync(directory, { recursive: true }));
+const SOCKET = join(directory, "agent.sock");
+let server: Server | undefined;
+
+/** An agent that answers these paths. */
+async function agent(answers: Readonly<Record<string, string>>): Promise<void> {
+  const next = createServer((request, response) => {
+    const text = answers[request.url ?? ""];
+    response.writeHead(text === undefined ? 404 : 200).end(text ?? "The flow log is off\n");
+  });
+  server = next;
+  await new Promise<void>((resolve) => void next.listen(SOCKET, resolve));
+}
+
+afterEach(async () => {
+  if (server?.listening === true) await new Promise((resolve) => void server?.close(resolve));
+});
+
+const REPORT = {
+  ready: true,
+  pending: false,
+  differences: [{ kind: "route", name: "10.65.0.2/32", what: "missing", detail: "dev calia" }],
+  more: 2,
+  problems: ["nf_tables: Read failed"],
+  repairs: [
+    {
+      atMs: Date.UTC(2030, 0, 2, 3, 4, 5),
+      by: "nft (12)\u001b[2J",
+      items: [{ kind: "table", name: "ip calico", what: "missing", detail: "14 chains, 1 set" }],
+      more: 1,
+    },
+  ],
+};
+const FLOW = {
+  verdict: "deny",
+  direction: "ingress",
+  tier: "default",
+  policy: "np/shop/web",
+  rule: "rule 0",
+  atMs: Date.UTC(2030, 0, 2, 3, 4, 5),
+  endpoint: "shop/web-0",
+  interfaceName: "calia",
+  source: "10.65.0.2",
+  destination: "10.65.0.3",
+  protocol: "tcp",
+  sourcePort: 40000,
+  destinationPort: 80,
+  packets: 3,
+};
+const PING = {
+  ...FLOW,
+  verdict: "log",
+  tier: "",
+  policy: "profile kns.shop",
+  source: "fd00::2",
+  protocol: "icmpv6",
+  icmp: { type: 128, code: 0 },
+  sourcePort: undefined,
+  destinationPort: undefined,
+  packets: 1,
+};
+
+describe("drift", () => {
+  it("prints differences, what could not be read, and the last repairs", async () => {
+    await agent({ "/api/v1/drift": JSON.stringify(REPORT) });
+    const { code, out } = await runCli(["drift", "--socket", SOCKET]);
+    assert.equal(code, 0);
+    assert.match(out, /^Not read: nf_tables: Read failed$/m);
+    assert.match(out, /^route +10\.65\.0\.2\/32 +missing +dev calia$/m);
+    assert.match(out, /^\.\.\. and 2 more$/m);
+    assert.match(out, /^2030-01-02T03:04:05\.000Z +nft \(12\)\S* +table +ip calico +missing +14 chains, 1 set$/m);
+    assert.match(out, /\.\.\. and 1 more/);
+    assert.ok(!out.includes("\u001b"));
+  });
+
+  it("says that all is well", async () => {
+    await agent({ "/api/v1/drift": JSON.stringify({ ...REPORT, differences: [], problems: [], repairs: [] }) });
+    const { out } = await runCli(["drift", "--socket", SOCKET]);
+    assert.equal(out, "The kernel has what is meant.\nNothing was repaired lately.\n");
+  });
+
+  it("gives the report as it is", async () => {
+    await agent({ "/api/v1/drift": JSON.stringify(REPORT) });
+    const { out } = await runCli(["drift", "--socket", SOCKET, "-o", "json"]);
+    assert.deepEqual(JSON.parse(out), REPORT);
+  });
+
+  it("names the socket when nobody is there", async () => {
+    const { code, err } = await runCli(["drift", "--socket", join(directory, "none.sock")]);
+    assert.equal(code, 1);
+    assert.match(err, /Ask the agent at .*none\.sock: .*ENOENT/);
+  });
+});
+
+describe("flows", () => {
+  const lines = [FLOW, PING, { lost: 7 }].map((line) => `${JSON.stringify(line)}\n`).join("");
+
+  it("prints one line a flow, with tier, policy and rule", async () => {
+    await agent({ "/api/v1/flows?follow=1": lines });
+    const { code, out } = await runCli(["flows", "--follow", "--socket", SOCKET]);
+    assert.equal(code, 0);
+    assert.deepEqual(out.split("\n"), [
+      "2030-01-02T03:04:05.000Z denied ingress shop/web-0 10.65.0.2:40000 -> 10.65.0.3:80 tcp by tier default np/shop/web rule 0 (3 packets)",
+      "2030-01-02T03:04:05.000Z logged ingress shop/web-0 fd00::2 -> 10.65.0.3 icmpv6 type 128 code 0 by profile kns.shop rule 0",
+      "(7 packets were not looked at)",
+      "",
+    ]);
+  });
+
+  it("gives JSON, a line each", async () => {
+    await agent({ "/api/v1/flows": lines });
+    const { out } = await runCli(["flows", "--socket", SOCKET, "-o", "json"]);
+    assert.deepEqual(
+      out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as unknown),
+      [FLOW, JSON.parse(JSON.stringify(PING)), { lost: 7 }],
+    );
+  });
+
+  it("passes on what the agent says when the log is off", async () => {
+    await agent({});
+    const { code, err } = await runCli(["flows", "--socket", SOCKET]);
+    assert.equal(code, 1);
+    assert.match(err, /The flow log is off/);
+  });
+});
