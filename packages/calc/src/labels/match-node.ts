@@ -87,51 +87,46 @@ function hasValue(node: MatchNode, value: string): boolean {
   return false;
 }
 
+/**
+ * A condition on one label, or a constant: those come before the groups in {@link Op}. Apart from `matches`, so that it
+ * can be inlined there: it does not call itself.
+ */
+function matchesTerm(node: MatchNode, item: Labelled): boolean {
+  const { op } = node;
+  if (op <= Op.global) return true;
+  const value = effectiveLabel(item, node.key);
+  if (value === undefined) return op === Op.notEqual || op === Op.notIn;
+  switch (op) {
+    case Op.has:
+      return true;
+    case Op.equal:
+      return value === node.value;
+    case Op.in:
+      return hasValue(node, value);
+    case Op.notEqual:
+      return value !== node.value;
+    case Op.notIn:
+      return !hasValue(node, value);
+    case Op.contains:
+      return value.includes(node.value);
+    case Op.startsWith:
+      return value.startsWith(node.value);
+    case Op.endsWith:
+      return value.endsWith(node.value);
+    default:
+      return unreachable(op as never);
+  }
+}
+
 /** True when the labels of `item` satisfy the selector. Allocates nothing. */
 export function matches(node: MatchNode, item: Labelled): boolean {
-  switch (node.op) {
-    case Op.all:
-    case Op.global:
-      return true;
-    case Op.has:
-      return effectiveLabel(item, node.key) !== undefined;
-    case Op.equal:
-      return effectiveLabel(item, node.key) === node.value;
-    case Op.notEqual:
-      return effectiveLabel(item, node.key) !== node.value;
-    case Op.contains: {
-      const value = effectiveLabel(item, node.key);
-      return value !== undefined && value.includes(node.value);
-    }
-    case Op.startsWith: {
-      const value = effectiveLabel(item, node.key);
-      return value !== undefined && value.startsWith(node.value);
-    }
-    case Op.endsWith: {
-      const value = effectiveLabel(item, node.key);
-      return value !== undefined && value.endsWith(node.value);
-    }
-    case Op.in: {
-      const value = effectiveLabel(item, node.key);
-      return value !== undefined && hasValue(node, value);
-    }
-    case Op.notIn: {
-      const value = effectiveLabel(item, node.key);
-      return value === undefined || !hasValue(node, value);
-    }
-    case Op.and: {
-      const { operands } = node;
-      for (let i = 0; i < operands.length; i++) if (!matches(operands[i] as MatchNode, item)) return false;
-      return true;
-    }
-    case Op.or: {
-      const { operands } = node;
-      for (let i = 0; i < operands.length; i++) if (matches(operands[i] as MatchNode, item)) return true;
-      return false;
-    }
-    case Op.not:
-      return !matches(node.operands[0] as MatchNode, item);
-    default:
-      return unreachable(node.op);
+  const { op, operands } = node;
+  if (op < Op.and) return matchesTerm(node, item);
+  if (op === Op.not) return !matches(operands[0] as MatchNode, item);
+  const wanted = op === Op.or;
+  for (let i = 0; i < operands.length; i++) {
+    const operand = operands[i] as MatchNode;
+    if ((operand.op < Op.and ? matchesTerm(operand, item) : matches(operand, item)) === wanted) return wanted;
   }
+  return !wanted;
 }
