@@ -1,4 +1,5 @@
 import { agentKill } from "./agent-kill.ts";
+import { bareHost } from "./bare-host.ts";
 import { coldStart } from "./cold-start.ts";
 import { datastoreChurn } from "./datastore-churn.ts";
 import { datastoreDegraded } from "./datastore-degraded.ts";
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   randomKernel,
   agentKill,
   coldStart,
+  bareHost,
   typhaKill,
   rollingRestart,
   staleTypha,
