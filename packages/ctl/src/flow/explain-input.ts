@@ -1,4 +1,10 @@
-import { type ExplainerOptions, Explainer as FlowExplainer, type Flow, type FlowVerdict } from "@bulrush/calc";
+import {
+  type DataplaneState,
+  type ExplainerOptions,
+  Explainer as FlowExplainer,
+  type Flow,
+  type FlowVerdict,
+} from "@bulrush/calc";
 import { felixParametersOf } from "@bulrush/datastore";
 import type { World } from "../input/world.ts";
 import { failsafePortsOf } from "./failsafe-ports.ts";
@@ -7,6 +13,8 @@ import { type KnownEnds, knownEnds } from "./known-ends.ts";
 /** Answers for flows on one set of manifests, or one datastore. */
 export interface Explainer {
   readonly ends: KnownEnds;
+  /** What the agents of all hosts would be told. */
+  readonly state: DataplaneState;
   /** `full`: see Explainer.explain in calc. */
   explain(flow: Flow, full?: boolean): FlowVerdict;
 }
@@ -18,6 +26,7 @@ export async function explainerFor({ updates, resources }: World): Promise<Expla
   explainer.update(updates);
   return {
     ends: knownEnds(explainer.state, resources, updates),
+    state: explainer.state,
     explain: (flow, full = false) => explainer.explain(flow, full),
   };
 }
