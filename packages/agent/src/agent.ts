@@ -189,13 +189,13 @@ export function createAgent(options: AgentOptions): Agent {
     if (settings.length === 0) return;
     const by = new Set(settings.map(changeTakenBy));
     if (by.has("graph")) {
-      await rebuild("config changed", { settings });
+      await rebuild("config changed", { settings: described(loaded, settings) });
       return;
     }
     start = { ...start, loaded, texts: dataplaneTexts(loaded) };
     tellSettings(loaded);
     if (by.has("dataplane")) await reconfigure(start.texts);
-    logger.info("Settings have changed", { settings });
+    logger.info("Settings have changed", { settings: described(loaded, settings) });
   };
 
   const reconfigure = async (texts: ReadonlyMap<string, string>): Promise<void> => {
@@ -325,6 +325,16 @@ export function createAgent(options: AgentOptions): Agent {
       health.stop();
     },
   };
+}
+
+/** What these settings say, and where. */
+function described({ origins }: LoadedConfig<FelixConfig>, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const origin = origins.get(name);
+      return [name, origin === undefined ? "(default)" : `${origin.text} (${origin.source})`];
+    }),
+  );
 }
 
 type CalcDriverInput = Parameters<RunParts["filter"]>[0];

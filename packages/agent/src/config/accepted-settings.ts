@@ -1,3 +1,4 @@
+import { FELIX_FIELDS } from "@bulrush/model";
 import { type ConfigTable, defineConfig, type Parameter, text } from "@bulrush/service";
 
 /** Settings of upstream that are known and do nothing, each with the reason: the tail of "because ...". */
@@ -31,6 +32,34 @@ const REASONS = {
   DebugSimulateDataplaneHangAfter: "hangs cannot be simulated",
   PrometheusWireGuardMetricsEnabled: "there are no WireGuard metrics yet",
 } as const;
+
+/** Those of the other parameters of FelixConfiguration, by how their names begin. */
+const REASONS_BY_PREFIX: readonly (readonly [prefix: RegExp, reason: string])[] = [
+  [/^(BPF|XDP|GenericXDP|CgroupV2|SidecarAcceleration)/, "there is no eBPF dataplane"],
+  [/^(Iptables|ChainInsertMode|MaxIpset)/, "the dataplane is nf_tables"],
+  [/^(FeatureDetectOverride|FeatureGates)/, "features are found out by trying"],
+  [/^Wireguard|^RouteTableRange/, "the WireGuard device is not programmed yet"],
+  [/^FlowLogs/, "flow logs are not sent to anybody"],
+  [/^(Go|Debug)/, "it is about a runtime that this is not"],
+  [/^Openstack/, "OpenStack is not looked after"],
+  [/^Windows/, "there is no Windows dataplane"],
+  [/^AWS/, "no cloud's API is called"],
+];
+
+/**
+ * Parameters of FelixConfiguration that no other table has: accepted, so that nobody who sets them is told of an unknown
+ * setting. `known`: those of the other tables.
+ */
+export function otherFelixSettings(known: ReadonlySet<string>): Readonly<Record<string, Parameter<string>>> {
+  const parameters = [...FELIX_FIELDS.values()].filter(({ form }) => form !== "placement").map((row) => row.parameter);
+  const others = parameters.filter((name) => !known.has(name)).sort();
+  return Object.fromEntries(
+    others.map((name) => {
+      const reason = REASONS_BY_PREFIX.find(([prefix]) => prefix.test(name))?.[1];
+      return [name, accepted(reason ?? "nothing here does what it asks for yet")];
+    }),
+  );
+}
 
 export type AcceptedSettings = { readonly [Name in keyof typeof REASONS]: string };
 

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { LoadedConfig } from "@bulrush/service";
-import { ACCEPTED_SETTINGS } from "./accepted-settings.ts";
+import type { LoadedConfig, Parameter } from "@bulrush/service";
 import { DATAPLANE_SETTINGS } from "./dataplane-settings.ts";
-import type { FelixConfig } from "./felix-config.ts";
+import { FELIX_CONFIG, type FelixConfig } from "./felix-config.ts";
 
 /** Settings that the graph, or the filter before it, is made with. */
 const GRAPH_SETTINGS: ReadonlySet<string> = new Set([
@@ -26,6 +25,11 @@ export function changeTakenBy(name: string): ChangeTakenBy {
   return name in DATAPLANE_SETTINGS ? "dataplane" : "process";
 }
 
+/** False: the setting is only accepted. */
+export function hasEffect(name: string): boolean {
+  return (FELIX_CONFIG as Readonly<Record<string, Parameter<unknown>>>)[name]?.noEffect === undefined;
+}
+
 /** The settings that mean something else than before and have an effect, in order of name. */
 export function changedSettings(
   before: LoadedConfig<FelixConfig>,
@@ -33,7 +37,7 @@ export function changedSettings(
 ): readonly string[] {
   const names = new Set([...before.origins.keys(), ...after.origins.keys()]);
   return [...names]
-    .filter((name) => !(name in ACCEPTED_SETTINGS))
+    .filter((name) => hasEffect(name))
     .filter((name) => before.origins.get(name)?.text !== after.origins.get(name)?.text)
     .filter((name) => !isDeepStrictEqual(valueOf(before, name), valueOf(after, name)))
     .sort();
@@ -57,4 +61,18 @@ export function withLastGood(
 
 function valueOf({ values }: LoadedConfig<FelixConfig>, name: string): unknown {
   return (values as unknown as Readonly<Record<string, unknown>>)[name];
+}
+
+/** For the reference: what becomes of a change in the datastore. */
+export function changeInWords(name: string): string {
+  const { local } = (FELIX_CONFIG as Readonly<Record<string, Parameter<unknown>>>)[name] ?? {};
+  if (local === true || !hasEffect(name)) return "-";
+  switch (changeTakenBy(name)) {
+    case "process":
+      return "live";
+    case "dataplane":
+      return "live, by a new dataplane";
+    case "graph":
+      return "live, by a new graph; a restart (exit 129) without `StateDir`";
+  }
 }

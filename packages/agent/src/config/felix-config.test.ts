@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FELIX_FIELDS } from "@bulrush/model";
 import { changedSettings, changeTakenBy, withLastGood } from "./config-change.ts";
 import { dataplaneTexts, FELIX_CONFIG, loadFelixConfig, type LocalSources } from "./felix-config.ts";
 
@@ -132,6 +133,16 @@ test("withLastGood() keeps what was said before where it cannot be read any more
 test("changeTakenBy() says who takes up a change", () => {
   const names = ["LogSeverityScreen", "LogPrefix", "RouteSource", "WorkloadSourceSpoofing", "ProgramClusterRoutes"];
   assert.deepEqual(names.map(changeTakenBy), ["process", "dataplane", "graph", "graph", "graph"]);
+});
+
+test("every field of FelixConfiguration is a setting that is known", () => {
+  for (const { form, parameter } of FELIX_FIELDS.values())
+    assert.ok(form === "placement" || parameter in FELIX_CONFIG, parameter);
+  const set = loadFelixConfig(local({}), [layer({ BPFLogLevel: "Debug", WindowsManageFirewallRules: "Enabled" })]);
+  assert.deepEqual(
+    set.warnings.map(({ message }) => message.replace(/^.*because /, "")),
+    ["there is no eBPF dataplane", "there is no Windows dataplane"],
+  );
 });
 
 test("every setting has a sentence or a reason", () => {

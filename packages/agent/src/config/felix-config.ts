@@ -1,16 +1,14 @@
 import { type ConfigLayer, type ConfigTable, loadConfig, type LoadedConfig, type Parameter } from "@bulrush/service";
-import { ACCEPTED_SETTINGS, type AcceptedSettings } from "./accepted-settings.ts";
+import { ACCEPTED_SETTINGS, type AcceptedSettings, otherFelixSettings } from "./accepted-settings.ts";
 import { DATAPLANE_SETTINGS, type DataplaneSettings } from "./dataplane-settings.ts";
 import { PROCESS_SETTINGS, type ProcessSettings } from "./process-settings.ts";
 
 /** All settings of the agent. */
 export interface FelixConfig extends ProcessSettings, DataplaneSettings, AcceptedSettings {}
 
-export const FELIX_CONFIG: ConfigTable<FelixConfig> = {
-  ...PROCESS_SETTINGS,
-  ...DATAPLANE_SETTINGS,
-  ...ACCEPTED_SETTINGS,
-};
+const OWN: ConfigTable<FelixConfig> = { ...PROCESS_SETTINGS, ...DATAPLANE_SETTINGS, ...ACCEPTED_SETTINGS };
+
+export const FELIX_CONFIG: ConfigTable<FelixConfig> = { ...OWN, ...otherFelixSettings(new Set(Object.keys(OWN))) };
 
 export const FELIX_PREFIX = "FELIX_";
 export const DEFAULT_CONFIG_FILE = "/etc/calico/felix.cfg";

@@ -7,6 +7,8 @@ export interface ReferenceOptions {
   readonly title: string;
   /** Path of the settings file. */
   readonly filePath: string;
+  /** For a process that reads a datastore: what becomes of a change there, in words. Default: no such column. */
+  readonly change?: (name: string) => string;
 }
 
 /** The reference of a table as Markdown, in the table's order: what the documentation shows and a test compares. */
@@ -21,6 +23,7 @@ export function renderReference<C extends object>(table: ConfigTable<C>, options
       shown,
       `${parameter.doc}${notes(parameter)}`.trim(),
     ];
+    if (options.change !== undefined) cells.push(options.change(name));
     return `| ${cells.map(escapeCell).join(" | ")} |`;
   });
   return [
@@ -30,8 +33,9 @@ export function renderReference<C extends object>(table: ConfigTable<C>, options
     `case), then from \`${options.filePath}\` (\`Name = value\` lines). An empty value counts as not set; \`none\` is the`,
     "type's zero value. A bad value is named in the log and the default is used, unless the row says otherwise.",
     "",
-    "| Setting | Type | Default | Effect |",
-    "|---|---|---|---|",
+    ...(options.change === undefined
+      ? ["| Setting | Type | Default | Effect |", "|---|---|---|---|"]
+      : ["| Setting | Type | Default | Effect | Changed in the datastore |", "|---|---|---|---|---|"]),
     ...rows,
     "",
   ].join("\n");
