@@ -82,8 +82,8 @@ const NO_MAP: LabelMap = new Map();
  *       |  local endpoints, policies, profiles            tiers                |
  *       +----------------> ActiveRules ---- dirty -----> PolicyResolver <------+  (gated)
  *       |                      |            endpoints        ^    |            |
- *       |        rules in use, |                             |    |            |
- *       |        sets in use   |    local BGP peers, mesh    |    |            |
+ *       |        rules in use, |    local BGP peers, mesh,   |    |            |
+ *       |        sets in use   |    live migrations          |    |            |
  *       +----------------------|--> EndpointDataResolver ----+    |            |
  *       |                      v          (gated)                 |            |
  *       |                  IpSetUsers                             |            |
@@ -333,9 +333,11 @@ export class CalcGraph {
       case "FelixConfiguration":
         this.#config.setScoped(name, value as FelixConfigurationResource | undefined);
         return;
+      case "LiveMigration":
+        this.#endpointData.setMigration(path, value);
+        return;
       case "BGPFilter":
       case "CalicoNodeStatus":
-      case "LiveMigration":
     }
   }
 

@@ -6,6 +6,7 @@ import { compileSelector, type MatchNode, matches } from "../labels/match-node.t
 import type { SelectorSetSpec } from "../sets/ip-set-spec.ts";
 import type { ActiveRules } from "./active-rules.ts";
 import type { ComputedData } from "./endpoint-message.ts";
+import { LiveMigrations } from "./live-migrations.ts";
 import type { PolicyResolver } from "./policy-resolver.ts";
 
 /** The fields of a BGPPeer that matter here. */
@@ -14,6 +15,8 @@ interface PeerSpec {
   readonly nodeSelector?: string;
   readonly localWorkloadSelector?: string;
 }
+
+const NO_LABELS: LabelMap = new Map();
 
 /**
  * Pods that are in Istio's ambient mesh: their namespace is and they do not opt out, or they opt in. The orchestrator's
@@ -33,8 +36,8 @@ export const AMBIENT_SET: SelectorSetSpec = {
 };
 
 /**
- * What else is known of local workload endpoints: the BGP peer that they are, and whether they are in the ambient mesh.
- * Few hosts have either, so everything is worked out anew when something that it depends on changed.
+ * What else is known of local workload endpoints: the BGP peer that they are, whether they are in the ambient mesh, and
+ * what they are in a live migration. Few hosts have any of it, so everything is worked out anew when something that it depends on changed.
  *
  * Invariant: after a flush the resolver has the present data of every local workload endpoint.
  */
@@ -43,12 +46,14 @@ export class EndpointDataResolver {
   readonly #hostname: string;
   readonly #ambient: MatchNode | undefined;
   readonly #peers = new Map<string, PeerSpec>();
+  readonly #migrations: LiveMigrations;
   #nodeLabels: LabelMap | undefined;
   #dirty = true;
 
   constructor(keys: LabelKeys, hostname: string, istioAmbient: boolean) {
     this.#keys = keys;
     this.#hostname = hostname;
+    this.#migrations = new LiveMigrations(keys);
     if (istioAmbient) this.#ambient = compileSelector(AMBIENT_SET.selector.root, keys);
   }
 
@@ -58,6 +63,11 @@ export class EndpointDataResolver {
     // An empty selector selects no workload: most peers are not workloads.
     if (spec?.localWorkloadSelector) this.#peers.set(name, spec);
     else if (!this.#peers.delete(name)) return;
+    this.#dirty = true;
+  }
+
+  setMigration(path: string, resource: Resource | undefined): void {
+    this.#migrations.set(path, resource);
     this.#dirty = true;
   }
 
@@ -76,7 +86,8 @@ export class EndpointDataResolver {
     if (!this.#dirty) return;
     this.#dirty = false;
     const peers = this.#ownPeers();
-    if (peers.length === 0 && this.#ambient === undefined && !resolver.hasComputed) return;
+    const isNeeded = peers.length > 0 || this.#ambient !== undefined || this.#migrations.size > 0;
+    if (!isNeeded && !resolver.hasComputed) return;
     for (const endpoint of rules.endpoints) {
       if (endpoint.key.type !== "WorkloadEndpoint") continue;
       const peer = peers.find(({ node }) => matches(node, endpoint));
@@ -84,6 +95,7 @@ export class EndpointDataResolver {
       const data: ComputedData = {
         ...(peer !== undefined && { local_bgp_peer: { bgp_peer_name: peer.name } }),
         ...(isAmbient && { is_istio_ambient: true }),
+        ...this.#migrations.dataOf(endpoint.key, endpoint.value?.labels ?? NO_LABELS, endpoint),
       };
       resolver.setComputed(endpoint, data);
     }

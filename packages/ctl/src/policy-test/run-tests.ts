@@ -5,7 +5,7 @@ import { decidedBy } from "../flow/print-verdict.ts";
 import type { PolicyTest, SideExpectation } from "./test-file.ts";
 
 /** One thing that is not as expected. */
-export interface Difference {
+interface Difference {
   /** "verdict", "by", "egress", "egress by", "staged" and so on. */
   readonly what: string;
   readonly expected: string;

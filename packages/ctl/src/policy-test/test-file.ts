@@ -3,7 +3,7 @@ import { readYamlDocument } from "@bulrush/datastore";
 import { inputError } from "../errors.ts";
 import type { FlowText } from "../flow/parse-flow.ts";
 
-export type Expected = "allow" | "deny";
+type Expected = "allow" | "deny";
 
 /** What one side is expected to say. Absent: anything. */
 export interface SideExpectation {

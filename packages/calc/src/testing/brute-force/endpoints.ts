@@ -1,12 +1,17 @@
-import type { HostEndpoint, NodeResource, QoSControls, WorkloadEndpoint } from "@bulrush/model";
+import type { HostEndpoint, NodeResource, QoSControls, WorkloadEndpoint, WorkloadEndpointKey } from "@bulrush/model";
 import type { DataplaneHostEndpoint, DataplaneWorkloadEndpoint } from "@bulrush/proto";
 import { type Contents, resourcesOf, type View } from "./contents.ts";
 import { labelsOf } from "./items.ts";
+import { expectedMigration } from "./migrations.ts";
 import { naiveMatch } from "./naive-selector.ts";
 import { policiesFor, tierInfos } from "./policies.ts";
 import { AMBIENT_SELECTOR } from "./sets.ts";
 
-export function expectedWorkload(view: View, value: WorkloadEndpoint): DataplaneWorkloadEndpoint {
+export function expectedWorkload(
+  view: View,
+  key: WorkloadEndpointKey,
+  value: WorkloadEndpoint,
+): DataplaneWorkloadEndpoint {
   const normal = policiesFor(view, value).filter(({ policy }) => !policy.untracked && !policy.pre_dnat);
   const labels = labelsOf(view.contents, value.labels, value.profile_ids);
   const peer = peerOf(view, labels);
@@ -32,6 +37,7 @@ export function expectedWorkload(view: View, value: WorkloadEndpoint): Dataplane
     ...((skip.egress || skip.ingress) && { skip_redir: skip }),
     qos_policies: qosPolicies(qos),
     ...(view.config.istioAmbient && naiveMatch(AMBIENT_SELECTOR, labels) && { is_istio_ambient: true }),
+    ...expectedMigration(view, key, value, labels),
   };
 }
 

@@ -61,7 +61,7 @@ export function expectedState(view: View, synced: boolean): Record<string, Plain
         .filter(([key]) => isShown(key))
         .map(([key, value]) => [
           `${host(key.hostname)}${key.orchestrator}/${key.workload}/${key.endpoint}`,
-          expectedWorkload(view, value),
+          expectedWorkload(view, key, value),
         ]),
     ),
     hostEndpoints: Object.fromEntries(

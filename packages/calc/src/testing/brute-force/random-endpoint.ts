@@ -47,6 +47,7 @@ export function randomWorkload(d: Dice): KV {
       ...(orchestrator === "k8s" ? [["projectcalico.org/orchestrator", "k8s"] as const] : []),
       ...(d.chance(0.7) ? [["projectcalico.org/namespace", namespace] as const] : []),
       ...(d.chance(0.15) ? [["kubevirt.io", d.pick(["virt-launcher", "other"])] as const] : []),
+      ...(d.chance(0.1) ? [[d.pick(["vmi.kubevirt.io/id", "vm.kubevirt.io/name"]), "vm-1"] as const] : []),
       ...(d.chance(0.2) ? [["istio.io/dataplane-mode", d.pick(["ambient", "none"])] as const] : []),
     ]),
     ...(d.chance(0.3) && { mac: d.pick(["ee:ee:ee:ee:ee:ee", null, ""]) }),

@@ -1,7 +1,7 @@
 import type { EndpointSliceResource, Resource, ResourceKind } from "@bulrush/model";
 import type { KV } from "../harness.ts";
 import type { Dice } from "./dice.ts";
-import { HOSTS, PROFILES, randomLabels, V4, V6 } from "./random-endpoint.ts";
+import { HOSTS, PROFILES, randomLabels, randomWorkload, V4, V6 } from "./random-endpoint.ts";
 import { NAMESPACES, PORT_NUMBERS, SERVICES } from "./random-rule.ts";
 import { LABEL_NAMES, LABEL_VALUES, randomSelector } from "./random-selector.ts";
 
@@ -86,6 +86,32 @@ export function randomBgpPeer(d: Dice): KV {
   };
   const metadata = { name: d.pick(["peer-1", "peer-2"]) };
   return resource("BGPPeer", "", { apiVersion: CALICO, kind: "BGPPeer", metadata, spec });
+}
+
+export function randomMigration(d: Dice): KV {
+  const identifier = (withEndpoint: boolean): object => {
+    const { key } = randomWorkload(d);
+    if (key.type !== "WorkloadEndpoint") throw new Error("not a workload");
+    return {
+      Hostname: d.pick([key.hostname, "other"]),
+      OrchestratorID: key.orchestrator,
+      WorkloadID: key.workload,
+      ...(withEndpoint && { EndpointID: d.pick([key.endpoint, "eth1"]) }),
+    };
+  };
+  const spec = {
+    ...(d.chance(0.7) && {
+      Source: d.pick([{ Workload: identifier(false) }, { WorkloadEndpoint: identifier(true) }]),
+    }),
+    ...(d.chance(0.7) && {
+      Target: d.pick([
+        { Selector: randomSelector(d, 1).replaceAll("global()", "all()") },
+        { WorkloadEndpoint: identifier(true) },
+      ]),
+    }),
+  };
+  const metadata = { name: d.pick(["m1", "m2", "m3"]), namespace: "ns1", uid: d.pick(["u1", "u2", "u3"]) };
+  return resource("LiveMigration", "ns1", { apiVersion: CALICO, kind: "LiveMigration", metadata, spec });
 }
 
 export function randomBgpConfig(d: Dice): KV {

@@ -18,6 +18,7 @@ import {
   randomBgpConfig,
   randomBgpPeer,
   randomFelixConfig,
+  randomMigration,
   randomProfile,
   randomProfileLabels,
   randomService,
@@ -63,6 +64,7 @@ const ALL_KINDS: readonly (readonly [number, Make])[] = [
   [1, randomSetting],
   [3, randomTunnelEnd],
   [1, randomBgpPeer],
+  [1, randomMigration],
   [1, randomBgpConfig],
   [1, randomFelixConfig],
 ];
