@@ -1,20 +1,34 @@
 import { unreachable } from "@bulrush/base";
 import { Op, type SelectorNode } from "./node.ts";
 
-function quote(value: string): string {
-  return value.includes('"') ? `'${value}'` : `"${value}"`;
+function writeQuoted(value: string, out: string[]): void {
+  const quote = value.includes('"') ? "'" : '"';
+  out.push(quote, value, quote);
 }
 
-function formatSet(values: ReadonlySet<string>): string {
-  let text = "";
-  for (const value of values) text += text === "" ? quote(value) : `, ${quote(value)}`;
-  return `{${text}}`;
+function writeValue(label: string, operator: string, value: string, out: string[]): void {
+  out.push(label, operator);
+  writeQuoted(value, out);
 }
 
-function formatGroup(operands: readonly SelectorNode[], joiner: string): string {
-  let text = "";
-  for (const operand of operands) text += text === "" ? formatNode(operand) : joiner + formatNode(operand);
-  return `(${text})`;
+function writeSet(label: string, operator: string, values: ReadonlySet<string>, out: string[]): void {
+  out.push(label, operator, "{");
+  let isFirst = true;
+  for (const value of values) {
+    if (!isFirst) out.push(", ");
+    isFirst = false;
+    writeQuoted(value, out);
+  }
+  out.push("}");
+}
+
+function writeGroup(operands: readonly SelectorNode[], joiner: string, out: string[]): void {
+  out.push("(");
+  for (const [index, operand] of operands.entries()) {
+    if (index > 0) out.push(joiner);
+    writeNode(operand, out);
+  }
+  out.push(")");
 }
 
 /**
@@ -22,33 +36,44 @@ function formatGroup(operands: readonly SelectorNode[], joiner: string): string 
  * parentheses, one blank around each operator. Equal trees have equal text, and parsing it gives the tree again.
  */
 export function formatNode(node: SelectorNode): string {
+  // Joined, not added up: the text is a key for as long as its policy lives, and a sum would keep all its pieces.
+  const out: string[] = [];
+  writeNode(node, out);
+  return out.join("");
+}
+
+function writeNode(node: SelectorNode, out: string[]): void {
   switch (node.op) {
     case Op.all:
-      return "all()";
+      out.push("all()");
+      return;
     case Op.global:
-      return "global()";
+      out.push("global()");
+      return;
     case Op.has:
-      return `has(${node.label})`;
+      out.push("has(", node.label, ")");
+      return;
     case Op.equal:
-      return `${node.label} == ${quote(node.value)}`;
+      return writeValue(node.label, " == ", node.value, out);
     case Op.notEqual:
-      return `${node.label} != ${quote(node.value)}`;
+      return writeValue(node.label, " != ", node.value, out);
     case Op.contains:
-      return `${node.label} contains ${quote(node.value)}`;
+      return writeValue(node.label, " contains ", node.value, out);
     case Op.startsWith:
-      return `${node.label} starts with ${quote(node.value)}`;
+      return writeValue(node.label, " starts with ", node.value, out);
     case Op.endsWith:
-      return `${node.label} ends with ${quote(node.value)}`;
+      return writeValue(node.label, " ends with ", node.value, out);
     case Op.in:
-      return `${node.label} in ${formatSet(node.values)}`;
+      return writeSet(node.label, " in ", node.values, out);
     case Op.notIn:
-      return `${node.label} not in ${formatSet(node.values)}`;
+      return writeSet(node.label, " not in ", node.values, out);
     case Op.and:
-      return formatGroup(node.operands, " && ");
+      return writeGroup(node.operands, " && ", out);
     case Op.or:
-      return formatGroup(node.operands, " || ");
+      return writeGroup(node.operands, " || ", out);
     case Op.not:
-      return `!${formatNode(node.operands[0])}`;
+      out.push("!");
+      return writeNode(node.operands[0], out);
     default:
       return unreachable(node);
   }

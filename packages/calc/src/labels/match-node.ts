@@ -53,7 +53,12 @@ export function compileSelector(node: SelectorNode, keys: LabelKeys): MatchNode 
     case Op.or:
     case Op.not: {
       const operands: MatchNode[] = [];
-      for (const operand of node.operands) operands.push(compileSelector(operand, keys));
+      for (const operand of node.operands) {
+        const compiled = compileSelector(operand, keys);
+        // A group in a group of the same kind: translated policies are full of them.
+        if (compiled.op === node.op && node.op !== Op.not) operands.push(...compiled.operands);
+        else operands.push(compiled);
+      }
       // A copy has exactly the length it needs.
       return new MatchNode(node.op, -1, "", NO_VALUES, operands.slice());
     }

@@ -163,7 +163,6 @@ export class ActiveRules {
     if (old === undefined && value === undefined) return;
     if (old !== undefined && value !== undefined && sameValue(old, value)) return;
     policy.value = value;
-    this.#dirtyPolicies.add(policy);
     const selectorStays = value !== undefined && old !== undefined && value.selector === old.selector;
     const group = selectorStays ? oldGroup : value && this.#groupOf(value.selector ?? "");
     policy.group = group;
@@ -174,6 +173,8 @@ export class ActiveRules {
       if (oldGroup !== undefined) this.#leaveGroup(oldGroup);
     } else if (group !== undefined && old !== undefined && value !== undefined && !samePlacing(old, value))
       this.#listener.onGroupDirty(group);
+    // One that nothing here matches is told of when something does.
+    if (value === undefined || policy.wanted || policy.sentValue !== undefined) this.#dirtyPolicies.add(policy);
   }
 
   setProfileRules(name: string, given: ProfileRules | undefined): void {

@@ -35,6 +35,7 @@ export class PolicyResolver implements PlacingListener {
   readonly #dirtyEndpoints = new Map<string, LocalEndpoint>();
   readonly #dirtyGroups = new Set<PolicyGroup>();
   #tiersDirty = false;
+  #listsStale = false;
   #lists = new Map<string, TierLists>();
   readonly #given = new Map<string, Given>();
   readonly #computed = new Map<string, ComputedData>();
@@ -50,7 +51,9 @@ export class PolicyResolver implements PlacingListener {
   }
 
   onGroupDirty(group: PolicyGroup): void {
-    this.#dirtyGroups.add(group);
+    this.#listsStale = true;
+    // Endpoints that the group gets later are told of as such.
+    if (group.matchCount > 0) this.#dirtyGroups.add(group);
   }
 
   setTier(name: string, tier: Tier | undefined): void {
@@ -78,8 +81,9 @@ export class PolicyResolver implements PlacingListener {
   /** Resolves what is dirty. Only once the datastore was in sync. */
   flush(rules: ActiveRules): void {
     if (this.#tiersDirty) for (const endpoint of rules.endpoints) this.onEndpointDirty(endpoint);
-    if (this.#tiersDirty || this.#dirtyGroups.size > 0) this.#lists.clear();
+    if (this.#tiersDirty || this.#listsStale) this.#lists.clear();
     this.#tiersDirty = false;
+    this.#listsStale = false;
     for (const group of this.#dirtyGroups) rules.forEachEndpoint(group, (endpoint) => this.onEndpointDirty(endpoint));
     this.#dirtyGroups.clear();
     for (const endpoint of this.#dirtyEndpoints.values()) this.#resolve(endpoint);

@@ -59,7 +59,7 @@ export class PolicyState {
   /** "name/namespace/kind": what breaks ties of order. Kept once made: only policies in use are sorted. */
   get sortText(): string {
     const { name, namespace, kind } = this.id;
-    return (this.#sortText ??= `${name}/${namespace}/${kind}`);
+    return (this.#sortText ??= [name, namespace, kind].join("/"));
   }
 
   get tier(): string {
