@@ -1,16 +1,20 @@
+import { agentChaos } from "./agent-chaos.ts";
 import { agentKill } from "./agent-kill.ts";
 import { bareHost } from "./bare-host.ts";
+import { cluster } from "./cluster.ts";
 import { coldStart } from "./cold-start.ts";
 import { datastoreChurn } from "./datastore-churn.ts";
 import { datastoreDegraded } from "./datastore-degraded.ts";
 import { datastoreSame } from "./datastore-same.ts";
 import { limits } from "./limits.ts";
+import { liveConfig } from "./live-config.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
 import { oracleVxlan } from "./oracle-vxlan.ts";
 import { randomKernel } from "./random-kernel.ts";
 import { rollingRestart } from "./rolling-restart.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
 import type { Scenario } from "./scenario.ts";
+import { soak } from "./soak.ts";
 import { staleTypha } from "./stale-typha.ts";
 import { typhaChaos } from "./typha-chaos.ts";
 import { typhaChaosProcesses } from "./typha-chaos-processes.ts";
@@ -23,8 +27,10 @@ export const SCENARIOS: readonly Scenario[] = [
   semanticsKernel,
   randomKernel,
   agentKill,
+  agentChaos,
   coldStart,
   bareHost,
+  liveConfig,
   typhaKill,
   rollingRestart,
   staleTypha,
@@ -34,4 +40,6 @@ export const SCENARIOS: readonly Scenario[] = [
   datastoreSame,
   datastoreDegraded,
   limits,
+  cluster,
+  soak,
 ];
