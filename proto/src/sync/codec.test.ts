@@ -185,7 +185,7 @@ test("encodeMessage() refuses what no client would take", () => {
 const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
 const UNSENDABLE: readonly (readonly [string, KV, ProtoErrorCode])[] = [
   ["nests deeper than a client reads", kvOf(deep(60)), "PROTO_TOO_BIG"],
-  ["nests deeper than an encoder can follow", kvOf(deep(8000)), "PROTO_MALFORMED"],
+  ["nests by the thousand", kvOf(deep(8000)), "PROTO_TOO_BIG"],
   [
     "has a record of very many fields",
     kvOf(Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`f${i}`, i]))),

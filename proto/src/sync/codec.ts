@@ -5,9 +5,9 @@ import { checkKVCount } from "./kv.ts";
 import { CLIENT_MESSAGE_LIMITS, type DecodeLimits, SERVER_MESSAGE_LIMITS } from "./limits.ts";
 import type { ClientMessage, ServerMessage, SyncMessage } from "./message.ts";
 import type { MessageTable } from "./message-table.ts";
-import { packBody, unpackBody } from "./msgpack.ts";
-import { scanBody } from "./scan.ts";
+import { packBody } from "./pack.ts";
 import { MESSAGE_TABLES } from "./tables.ts";
+import { unpackBody } from "./unpack.ts";
 import { websocketHeaderBytes, writeWebsocketHeader } from "./websocket.ts";
 
 /**
@@ -60,7 +60,6 @@ function encodeAfter(message: SyncMessage, options: EncodeOptions, withHeader: b
     throw new ProtoError("PROTO_TOO_BIG", `A ${message.type} message has ${packed.length} bytes`, {
       data: { bytes: packed.length, limit: SERVER_MESSAGE_LIMITS.maxBodyBytes },
     });
-  if (KV_POSITIONS.has(table.id)) scanBody(packed);
   let codec = CODEC_PLAIN;
   let body = packed;
   if (packed.length >= (options.compressFromBytes ?? Number.POSITIVE_INFINITY)) {

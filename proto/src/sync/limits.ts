@@ -13,6 +13,11 @@ export interface DecodeLimits {
 /** Nesting of arrays, maps and records in a body. Values nest less than 12 deep. */
 export const MAX_DEPTH = 48;
 
+/** Arrays, maps and records in a body of so many bytes: one may be a byte on the wire and two hundred in memory. */
+export function maxContainers(bodyBytes: number): number {
+  return 4096 + Math.floor(bodyBytes / 4);
+}
+
 /** What a server accepts from a client: a hello with digests of 1,024 buckets has 22 KiB; pong and ack are small. */
 export const CLIENT_MESSAGE_LIMITS: DecodeLimits = {
   from: "client",

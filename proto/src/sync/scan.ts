@@ -1,16 +1,10 @@
 import { ProtoError } from "./errors.ts";
-import { MAX_DEPTH } from "./limits.ts";
+import { MAX_DEPTH, maxContainers } from "./limits.ts";
+import { DEFINITION_COST, MAX_RECORD_FIELDS, RECORD_ID_COUNT, RECORD_ID_MIN } from "./records.ts";
 
 /** Extension types (MessagePack extensions as msgpackr uses them). */
 const EXT_RECORD = 0x72;
 const EXT_UNDEFINED = 0x00;
-
-const RECORD_ID_MIN = 0x40;
-const RECORD_ID_COUNT = 64;
-const MAX_RECORD_FIELDS = 256;
-
-/** What a record definition costs a decoder, in containers. */
-const DEFINITION_COST = 8;
 
 /** Frames of the stack: what a container holds. */
 const ITEMS = 0;
@@ -42,7 +36,7 @@ class Scanner {
   constructor(body: Uint8Array) {
     this.#body = body;
     this.#end = body.length;
-    this.#containersLeft = 4096 + Math.floor(body.length / 4);
+    this.#containersLeft = maxContainers(body.length);
   }
 
   run(): void {

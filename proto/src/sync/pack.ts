@@ -1,0 +1,249 @@
+import { ProtoError } from "./errors.ts";
+import { MAX_DEPTH, maxContainers, SERVER_MESSAGE_LIMITS } from "./limits.ts";
+import { DEFINITION_COST, MAX_RECORD_FIELDS, RECORD_ID_COUNT, RECORD_ID_MIN } from "./records.ts";
+
+/** Strings from this length on are written by native code: the call costs what a loop over so many characters does. */
+const NATIVE_STRING = 64;
+/** Room for any value but strings: a token and eight bytes. */
+const VALUE_BYTES = 9;
+const FIRST_BUFFER_BYTES = 64 * 1024;
+/** No reader takes a body that is larger, so that none is written to its end. */
+const MAX_BYTES: number = SERVER_MESSAGE_LIMITS.maxBodyBytes;
+/** A buffer that one large body has made larger than this is not kept. */
+const KEPT_BUFFER_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Writes the bodies of messages: MessagePack with records defined inline, in the form that the README describes, and no
+ * state between two bodies. What a reader's scan would refuse is refused here, while it is written: nesting that is too
+ * deep, too many containers, what is not plain data.
+ *
+ * One for the process: a body is written to its end before the next is begun.
+ *
+ * Invariant: `at` is not beyond the end of `out`; `shapes[i]` are the field names that id RECORD_ID_MIN + i has in this body.
+ */
+class Packer {
+  #out: Buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
+  #at = 0;
+  #depth = 0;
+  #containers = 0;
+  readonly #shapes: (readonly string[])[] = [];
+  #nextShape = 0;
+
+  pack(fields: readonly unknown[]): Uint8Array {
+    if (this.#out.length > KEPT_BUFFER_BYTES) this.#out = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
+    this.#at = 0;
+    this.#depth = 0;
+    this.#containers = 0;
+    this.#shapes.length = 0;
+    this.#nextShape = 0;
+    this.#list(fields);
+    if (this.#containers > maxContainers(this.#at))
+      throw tooBig("The body has too many containers for its size", this.#at);
+    return this.#out.subarray(0, this.#at);
+  }
+
+  #value(value: unknown): void {
+    if (typeof value === "string") {
+      this.#string(value);
+      return;
+    }
+    this.#reserve(VALUE_BYTES);
+    switch (typeof value) {
+      case "number":
+        this.#number(value);
+        return;
+      case "boolean":
+        this.#out[this.#at++] = value ? 0xc3 : 0xc2;
+        return;
+      case "object":
+        if (value === null) this.#out[this.#at++] = 0xc0;
+        else if (Array.isArray(value)) this.#list(value);
+        else if (value instanceof Map) this.#map(value);
+        else this.#record(value);
+        return;
+      case "undefined":
+        this.#out[this.#at++] = 0xd4;
+        this.#out[this.#at++] = 0;
+        this.#out[this.#at++] = 0;
+        return;
+      default:
+        throw notPlain(typeof value);
+    }
+  }
+
+  #number(value: number): void {
+    if (value >>> 0 === value) {
+      // Tokens from 0x40 to 0x7f are records.
+      if (value < RECORD_ID_MIN) this.#out[this.#at++] = value;
+      else if (value < 0x100) this.#token8(0xcc, value);
+      else if (value < 0x1_0000) this.#token16(0xcd, value);
+      else this.#token32(0xce, value);
+    } else if (value >> 0 === value) {
+      if (value >= -0x20) this.#out[this.#at++] = 0x100 + value;
+      else if (value >= -0x80) this.#token8(0xd0, value + 0x100);
+      else if (value >= -0x8000) this.#token16(0xd1, value + 0x1_0000);
+      else this.#token32(0xd2, value >>> 0);
+    } else {
+      this.#out[this.#at] = 0xcb;
+      this.#at = this.#out.writeDoubleBE(value, this.#at + 1);
+    }
+  }
+
+  #string(text: string): void {
+    const { length } = text;
+    if (length > MAX_BYTES) throw tooBig("A string is larger than any body", MAX_BYTES);
+    this.#reserve(5 + 3 * length);
+    const out = this.#out;
+    const header = headerBytes(length);
+    const start = this.#at + header;
+    let end = start;
+    if (length < NATIVE_STRING) {
+      for (let i = 0; i < length; i++) {
+        const unit = text.charCodeAt(i);
+        if (unit >= 0x80) {
+          end = start + out.write(text, start);
+          break;
+        }
+        out[end++] = unit;
+      }
+    } else end = start + out.write(text, start);
+    const bytes = end - start;
+    const needed = bytes === length ? header : headerBytes(bytes);
+    if (needed !== header) out.copyWithin(this.#at + needed, start, end);
+    if (needed === 1) out[this.#at++] = 0xa0 | bytes;
+    else if (needed === 2) this.#token8(0xd9, bytes);
+    else if (needed === 3) this.#token16(0xda, bytes);
+    else this.#token32(0xdb, bytes);
+    this.#at += bytes;
+  }
+
+  #list(items: readonly unknown[]): void {
+    const { length } = items;
+    this.#reserve(VALUE_BYTES);
+    this.#listHeader(length);
+    this.#open(length);
+    for (let i = 0; i < length; i++) this.#value(items[i]);
+    this.#depth--;
+  }
+
+  #map(entries: ReadonlyMap<unknown, unknown>): void {
+    const { size } = entries;
+    if (size < 0x10) this.#out[this.#at++] = 0x80 | size;
+    else if (size < 0x1_0000) this.#token16(0xde, size);
+    else this.#token32(0xdf, size);
+    this.#open(size);
+    for (const [key, value] of entries) {
+      if (typeof key !== "string") throw notPlain(`map with a key of type ${typeof key}`);
+      this.#string(key);
+      this.#value(value);
+    }
+    this.#depth--;
+  }
+
+  #record(value: object): void {
+    if (!isPlain(value)) throw notPlain(value.constructor.name);
+    const names = Object.keys(value);
+    const values: readonly unknown[] = Object.values(value);
+    const known = this.#shapeOf(names);
+    if (known >= 0) this.#out[this.#at++] = RECORD_ID_MIN + known;
+    else this.#define(names);
+    this.#open(names.length);
+    for (let i = 0; i < values.length; i++) this.#value(values[i]);
+    this.#depth--;
+  }
+
+  #shapeOf(names: readonly string[]): number {
+    const shapes = this.#shapes;
+    for (let i = 0; i < shapes.length; i++) if (isSameShape(shapes[i] as readonly string[], names)) return i;
+    return -1;
+  }
+
+  /** Ids are given again once all are taken; the last definition counts. */
+  #define(names: readonly string[]): void {
+    if (names.length > MAX_RECORD_FIELDS) throw tooBig(`A record has ${names.length} fields`, MAX_RECORD_FIELDS);
+    const index = this.#nextShape;
+    this.#nextShape = (index + 1) % RECORD_ID_COUNT;
+    this.#shapes[index] = names;
+    this.#containers += DEFINITION_COST;
+    this.#out[this.#at++] = 0xd4;
+    this.#out[this.#at++] = 0x72;
+    this.#out[this.#at++] = RECORD_ID_MIN + index;
+    this.#listHeader(names.length);
+    for (const name of names) this.#string(name);
+  }
+
+  #listHeader(length: number): void {
+    if (length < 0x10) this.#out[this.#at++] = 0x90 | length;
+    else if (length < 0x1_0000) this.#token16(0xdc, length);
+    else this.#token32(0xdd, length);
+  }
+
+  /** An empty container holds nothing that could be too deep. */
+  #open(items: number): void {
+    this.#containers++;
+    if (items > 0 && this.#depth === MAX_DEPTH) throw tooBig("The body nests too deep", MAX_DEPTH);
+    this.#depth++;
+  }
+
+  #token8(token: number, value: number): void {
+    this.#out[this.#at++] = token;
+    this.#out[this.#at++] = value;
+  }
+
+  #token16(token: number, value: number): void {
+    this.#out[this.#at++] = token;
+    this.#out[this.#at++] = value >> 8;
+    this.#out[this.#at++] = value & 0xff;
+  }
+
+  #token32(token: number, value: number): void {
+    this.#out[this.#at] = token;
+    this.#at = this.#out.writeUInt32BE(value, this.#at + 1);
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at + bytes > this.#out.length) this.#grow(bytes);
+  }
+
+  #grow(bytes: number): void {
+    if (this.#at > MAX_BYTES) throw tooBig("The body is too large", MAX_BYTES);
+    const larger = Buffer.allocUnsafeSlow(2 * (this.#out.length + bytes));
+    this.#out.copy(larger, 0, 0, this.#at);
+    this.#out = larger;
+  }
+}
+
+/** Not a date, bytes, or anything else that has more to it than its fields. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return true;
+  return Object.prototype.toString.call(value) === "[object Object]";
+}
+
+function headerBytes(length: number): 1 | 2 | 3 | 5 {
+  return length < 0x20 ? 1 : length < 0x100 ? 2 : length < 0x1_0000 ? 3 : 5;
+}
+
+function isSameShape(shape: readonly string[], names: readonly string[]): boolean {
+  if (shape.length !== names.length) return false;
+  for (let i = 0; i < names.length; i++) if (shape[i] !== names[i]) return false;
+  return true;
+}
+
+function tooBig(message: string, limit: number): ProtoError {
+  return new ProtoError("PROTO_TOO_BIG", message, { data: { limit } });
+}
+
+function notPlain(what: string): ProtoError {
+  return new ProtoError("PROTO_MALFORMED", `The body cannot hold a ${what}`);
+}
+
+const packer = new Packer();
+
+/**
+ * The body of a message. The returned bytes are a view into the packer's own buffer: copy what is kept, before the next
+ * call. Throws PROTO_TOO_BIG and PROTO_MALFORMED for what {@link scanBody} would refuse.
+ */
+export function packBody(fields: readonly unknown[]): Uint8Array {
+  return packer.pack(fields);
+}
