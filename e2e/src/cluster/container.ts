@@ -39,13 +39,14 @@ export interface ContainerOptions {
  */
 export class ContainerProcess {
   readonly #child: ChildProcess;
-  readonly #logFile: string;
+  /** Its standard output and error. */
+  readonly logFile: string;
   readonly #exited: Promise<number | undefined>;
   #isRunning = true;
 
   private constructor(child: ChildProcess, logFile: string) {
     this.#child = child;
-    this.#logFile = logFile;
+    this.logFile = logFile;
     this.#exited = once(child, "exit").then(([code]) => {
       this.#isRunning = false;
       return (code as number | null) ?? undefined;
@@ -76,8 +77,13 @@ export class ContainerProcess {
     return new ContainerProcess(child, logFile);
   }
 
-  get pid(): number {
-    return this.#child.pid ?? 0;
+  /** Its directory in /proc, which may be that of another process namespace. Undefined before it has begun. */
+  get procDirectory(): string | undefined {
+    try {
+      return `/proc/${readFileSync(pidFileOf(this.logFile), "utf8").trim()}`;
+    } catch {
+      return undefined;
+    }
   }
 
   get isRunning(): boolean {
@@ -94,8 +100,12 @@ export class ContainerProcess {
   }
 
   logTail(lines = 20): string {
-    return readFileSync(this.#logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
+    return readFileSync(this.logFile, "utf8").trimEnd().split("\n").slice(-lines).join("\n");
   }
+}
+
+function pidFileOf(logFile: string): string {
+  return `${logFile}.pid`;
 }
 
 function quoted(text: string): string {
@@ -103,7 +113,7 @@ function quoted(text: string): string {
 }
 
 /** Makes the root and becomes the program, which keeps the process id. */
-function rootScript({ container, mounts, root }: ContainerOptions): string {
+function rootScript({ container, logFile, mounts, root }: ContainerOptions): string {
   const bind = ({ source, target, readOnly }: Mount): string[] => [
     `mkdir -p ${quoted(root + target)}`,
     `mount --rbind ${quoted(source)} ${quoted(root + target)}`,
@@ -116,6 +126,8 @@ function rootScript({ container, mounts, root }: ContainerOptions): string {
     { source: ROOT, target: ROOT, readOnly: false },
   ];
   return [
+    // As /proc has it.
+    `read -r pid rest </proc/self/stat; echo "$pid" >${quoted(pidFileOf(logFile))}`,
     `mount -t tmpfs -o mode=0755 none ${quoted(root)}`,
     `mkdir -p ${quoted(`${root}/etc`)} ${quoted(`${root}/root`)}`,
     `cp /etc/ld.so.cache /etc/hosts /etc/passwd ${quoted(`${root}/etc/`)}`,

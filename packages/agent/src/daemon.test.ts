@@ -20,7 +20,13 @@ class Daemon {
 
   constructor(env: Record<string, string>, argv: readonly string[] = []) {
     this.#child = spawn(process.execPath, ["--conditions=bulrush-source", BIN, ...argv], {
-      env: { PATH: process.env["PATH"], FELIX_LOGFILEPATH: "none", FELIX_STATEDIR: "none", FELIX_ADMINSOCKETPATH: "none", ...env },
+      env: {
+        PATH: process.env["PATH"],
+        FELIX_LOGFILEPATH: "none",
+        FELIX_STATEDIR: "none",
+        FELIX_ADMINSOCKETPATH: "none",
+        ...env,
+      },
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.exit = new Promise((resolve) => this.#child.on("close", resolve));

@@ -26,7 +26,7 @@ export function changeTakenBy(name: string): ChangeTakenBy {
 }
 
 /** False: the setting is only accepted. */
-export function hasEffect(name: string): boolean {
+function hasEffect(name: string): boolean {
   return (FELIX_CONFIG as Readonly<Record<string, Parameter<unknown>>>)[name]?.noEffect === undefined;
 }
 
@@ -63,11 +63,17 @@ function valueOf({ values }: LoadedConfig<FelixConfig>, name: string): unknown {
   return (values as unknown as Readonly<Record<string, unknown>>)[name];
 }
 
+/** Who takes up a change in the datastore; "none": nobody, as the setting is not read from there or has no effect. */
+export function settingChange(name: string): ChangeTakenBy | "none" {
+  const { local } = (FELIX_CONFIG as Readonly<Record<string, Parameter<unknown>>>)[name] ?? {};
+  return local === true || !hasEffect(name) ? "none" : changeTakenBy(name);
+}
+
 /** For the reference: what becomes of a change in the datastore. */
 export function changeInWords(name: string): string {
-  const { local } = (FELIX_CONFIG as Readonly<Record<string, Parameter<unknown>>>)[name] ?? {};
-  if (local === true || !hasEffect(name)) return "-";
-  switch (changeTakenBy(name)) {
+  switch (settingChange(name)) {
+    case "none":
+      return "-";
     case "process":
       return "live";
     case "dataplane":

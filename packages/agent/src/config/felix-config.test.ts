@@ -83,7 +83,7 @@ test("dataplaneTexts() has what is set and well written, as its type writes it",
     assert.equal(dataplaneTexts(loadFelixConfig(local({ [`FELIX_${name}`]: text }))).get(name), want, name);
   const { values } = layer({ NftablesRefreshInterval: "60" });
   assert.deepEqual(
-    [...dataplaneTexts(loadFelixConfig(local({}), [{ name: "l", values }]))].toSorted(),
+    [...dataplaneTexts(loadFelixConfig(local({}), [{ name: "l", values }]))].toSorted(([a], [b]) => (a < b ? -1 : 1)),
     [
       ["EndpointStatusPathPrefix", "/var/run/calico"],
       ["MTUFile", "/var/lib/calico/mtu"],
