@@ -1,9 +1,11 @@
 import { parseArgs } from "node:util";
 import { messageOf } from "@bulrush/base";
 import { calcBench } from "./calc.ts";
+import { connectionsBench } from "./connections.ts";
 import { datastoreBench } from "./datastore.ts";
 import { fanoutBench } from "./fanout.ts";
 import { dataplaneBench, routesBench } from "./in-namespace.ts";
+import { memoryBench } from "./memory.ts";
 import { propagationBench } from "./propagation.ts";
 import type { Bench } from "./row.ts";
 import { snapshotBench } from "./snapshot.ts";
@@ -11,7 +13,9 @@ import { snapshotBench } from "./snapshot.ts";
 const BENCHES: readonly Bench[] = [
   fanoutBench,
   snapshotBench,
+  connectionsBench,
   propagationBench,
+  memoryBench,
   calcBench,
   datastoreBench,
   dataplaneBench,

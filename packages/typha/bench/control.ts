@@ -34,6 +34,8 @@ export interface Answer {
   readonly cpuUs: number;
   /** Of the newest frame. */
   readonly frameBytes: number;
+  /** Of the process, as it is. */
+  readonly residentBytes: number;
   /** After `watch`: the longest turn of the event loop, and the most CPU of one, in ms. */
   readonly longestTurnMs: number;
   readonly longestTurnCpuMs: number;

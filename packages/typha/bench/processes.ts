@@ -18,13 +18,20 @@ export interface PairOptions {
   /** The program of the clients, beside this file. It is told the control path and the server's two ports first. */
   readonly clients: string;
   readonly args: readonly number[];
+  /** The server keeps nothing but what is its own: for memory. */
+  readonly isLean?: boolean;
 }
 
 /** Runs the server on one core and the clients on the other, and gives the line of JSON that the clients print. */
-export async function runPair<T>({ keys, perTick, clients, args }: PairOptions): Promise<T> {
+export async function runPair<T>({ keys, perTick, clients, args, isLean = false }: PairOptions): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), "bulrush-bench-"));
   const controlPath = join(directory, "control");
-  const server = start(SERVER_CORE, "server.ts", [controlPath, String(keys), String(perTick)]);
+  const server = start(SERVER_CORE, "server.ts", [
+    controlPath,
+    String(keys),
+    String(perTick),
+    ...(isLean ? ["lean"] : []),
+  ]);
   try {
     const ports = (await firstLine(server)).split(" ");
     const driver = start(CLIENT_CORE, clients, [controlPath, ...ports, ...args.map(String)]);

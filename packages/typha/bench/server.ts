@@ -1,6 +1,7 @@
 /**
  * The server process of the benches: cache, feeder, server and listener as Typha has them, without a datastore.
- * argv: control socket path, keys, KVs per tick. Prints the sync port and the floor port.
+ * argv: control socket path, keys, KVs per tick, and `lean` where the memory of this process is measured: then endpoints
+ * are made as they are published and not kept. Prints the sync port and the floor port.
  */
 import { type AddressInfo, createServer } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
@@ -10,6 +11,7 @@ import { createMetrics, silentLogger } from "@bulrush/service";
 import { SnapshotCache } from "../src/cache/snapshot-cache.ts";
 import { createFrameEncoder } from "../src/pipeline/frame-encoder.ts";
 import { CacheFeeder } from "../src/pipeline/cache-feeder.ts";
+import { keepNurserySmall } from "../src/daemon/keep-nursery-small.ts";
 import { SyncListener } from "../src/server/listener.ts";
 import { createServerMetrics } from "../src/server/server-metrics.ts";
 import { DEFAULT_SERVER_SETTINGS } from "../src/server/settings.ts";
@@ -20,8 +22,9 @@ import { type Answer, type Command, onLines, sharedClockMs } from "./control.ts"
 import { TurnWatch } from "./turn-watch.ts";
 import { Workload } from "./workload.ts";
 
-const [controlPath = "", keys = "", perTick = ""] = process.argv.slice(2);
-const workload = new Workload(Number(keys));
+const [controlPath = "", keys = "", perTick = "", lean] = process.argv.slice(2);
+keepNurserySmall();
+const workload = new Workload(Number(keys), { isKept: lean !== "lean" });
 const clock = systemClock();
 const metrics = createServerMetrics(createMetrics());
 const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -59,8 +62,7 @@ const listener = new SyncListener({
 });
 
 async function fill(): Promise<void> {
-  const updates = workload.fill();
-  for (let i = 0; i < updates.length; i += 100) await feeder.onUpdates(updates.slice(i, i + 100));
+  for (let i = 0; i < workload.keys; i += 100) await feeder.onUpdates(workload.fill(i, 100));
   feeder.onStatusUpdated("in-sync");
 }
 await fill();
@@ -108,6 +110,7 @@ function makeAnswer(publishedAtMs: readonly number[] = []): Answer {
   return {
     cpuUs: user + system,
     frameBytes: cache.head.frame.length,
+    residentBytes: process.memoryUsage.rss(),
     longestTurnMs: wallMs,
     longestTurnCpuMs: cpuMs,
     publishedAtMs,

@@ -64,16 +64,17 @@ export function marker(tick: number): string {
 /** The endpoints of the benches: `keys` of them, and the updates of each tick. */
 export class Workload {
   readonly keys: number;
-  readonly #pods: readonly Pod[];
+  readonly #pods: readonly Pod[] | undefined;
 
-  constructor(keys: number) {
+  /** `isKept`: endpoints are made once, and their memory is kept; else at each use. Default true. */
+  constructor(keys: number, { isKept = true }: { readonly isKept?: boolean } = {}) {
     this.keys = keys;
-    this.#pods = Array.from({ length: keys }, (_, i) => makePod(i));
+    this.#pods = isKept ? Array.from({ length: keys }, (_, i) => makePod(i)) : undefined;
     checkWorkload();
   }
 
   update(i: number, tick: number): Update {
-    const pod = this.#pods[i % this.keys] as Pod;
+    const pod = this.#pods?.[i % this.keys] ?? makePod(i % this.keys);
     const value = {
       ...pod.endpoint,
       labels: new Map([...pod.labels, ["version", marker(tick)]]),
@@ -87,8 +88,9 @@ export class Workload {
     };
   }
 
-  fill(): Update[] {
-    return this.#pods.map((_, i) => this.update(i, 0));
+  /** The first values of `count` endpoints from `from` on. */
+  fill(from: number, count: number): Update[] {
+    return Array.from({ length: Math.min(count, this.keys - from) }, (_, i) => this.update(from + i, 0));
   }
 
   /** Tick `t` (from 1) changes `perTick` endpoints. */

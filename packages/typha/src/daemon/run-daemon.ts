@@ -15,6 +15,7 @@ import type { TyphaConfig } from "../config/typha-config.ts";
 import { createTypha } from "../create-typha.ts";
 import { VERSION } from "../version.ts";
 import { writeHeapProfileOnSignal } from "./heap-profile.ts";
+import { keepNurserySmall } from "./keep-nursery-small.ts";
 import { openEarlyLog, PROGRAM } from "./open-log.ts";
 import { datastoreConfig, readSettings, servicesConfig } from "./read-settings.ts";
 
@@ -38,6 +39,7 @@ const STOP_EXTRA_MS = 10_000;
  * settings can be read, so that a probe gets words and not a closed port.
  */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
+  keepNurserySmall();
   const clock = systemClock({ keepAlive: true });
   const first = readSettings(options.env, options.configFile).loaded.values;
   const early = openEarlyLog(first);

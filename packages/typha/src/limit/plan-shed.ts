@@ -56,6 +56,9 @@ export interface ShedTarget {
  * numbers are seconds old, and clients come and go.
  */
 const TOLERANCE = 0.05;
+/** From this mean on two streams more than another are within what is promised, and nobody is moved for them. */
+const EVEN_MEAN = 20;
+const EVEN_STREAMS = 2;
 
 /**
  * Whether to hand a stream over, of which type, and to whom. Nothing is ever shed without a server that has room for it
@@ -134,7 +137,7 @@ function levelOne(
     least = Math.min(least, count);
     if (count < mean) targets.push({ address, weight: Math.min(limit - streams, mean - count) });
   }
-  const isUneven = own - least > TOLERANCE * mean;
+  const isUneven = own - least > Math.max(TOLERANCE * mean, mean >= EVEN_MEAN ? EVEN_STREAMS : 0);
   return isUneven && surplus >= 1 && targets.length > 0 ? { surplus, targets } : undefined;
 }
 
