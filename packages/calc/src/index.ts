@@ -18,6 +18,11 @@ export { CalcGraph, type CalcGraphOptions, type GraphActivity, type IpSetDescrip
 export type { CalcMessage } from "./graph/message.ts";
 export { type CalcGraphConfig, DEFAULT_CALC_CONFIG } from "./graph/config.ts";
 export { probeConfig, type ProbedConfig, type ProbeOptions, withEncapsulation } from "./graph/probe-config.ts";
+export type { FoundEndpoint } from "./lookups/endpoint-lookup.ts";
+export { LookupCaches, type LookupCounts } from "./lookups/lookup-caches.ts";
+export type { FoundNetworkSet } from "./lookups/network-set-lookup.ts";
+export { type HitAction, type HitDirection, type RuleHit, rulePrefix } from "./lookups/rule-prefix.ts";
+export type { FoundService } from "./lookups/service-lookup.ts";
 export type { ParametersOf } from "./passthrough/config-batcher.ts";
 export type { GraphStats } from "./passthrough/stats.ts";
 export { FlushBucket, MAX_SAVED_FLUSHES, TICK_MS } from "./graph/flush-bucket.ts";

@@ -85,6 +85,7 @@ function expand(states: readonly State[]): [string, readonly State[]][] {
     ["KVs reversed", states.map((state) => [...state].reverse())],
     ["states reversed", [...states].reverse()],
     ["empty between", states.flatMap((state) => [state, []])],
+    ["all squashed into one", [[...new Map(states.flat().map((kv) => [formatKey(kv.key), kv])).values()]]],
   ];
   for (const [i, state] of states.entries()) out.push([`state ${i} alone`, [state]]);
   return out;
