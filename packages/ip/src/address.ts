@@ -9,7 +9,8 @@ export interface Address {
   readonly words: readonly number[];
 }
 
-function parseIPv4(text: string): number | undefined {
+/** The number of a dotted quad; `undefined` for anything else. What it takes is canonical text: no leading zeros. */
+export function parseIPv4(text: string): number | undefined {
   let value = 0;
   let octet = -1;
   let digits = 0;

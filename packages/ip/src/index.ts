@@ -6,6 +6,7 @@ export {
   type Family,
   formatAddress,
   parseAddress,
+  parseIPv4,
 } from "./address.ts";
 export {
   canonicalCidr,

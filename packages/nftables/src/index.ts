@@ -1,4 +1,5 @@
 export type { NftConnection } from "./connection.ts";
+export { shareStatement } from "./compile/shared-statement.ts";
 export { ruleKey } from "./compile/rule-key.ts";
 export {
   failedWith,

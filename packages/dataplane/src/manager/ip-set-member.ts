@@ -1,4 +1,4 @@
-import { canonicalCidr } from "@bulrush/ip";
+import { canonicalCidr, parseIPv4 } from "@bulrush/ip";
 import type { IPSetType } from "@bulrush/proto";
 import type { Family } from "../render/statements.ts";
 
@@ -22,6 +22,9 @@ export function placeMember(type: IPSetType, member: string): PlacedMember | und
 }
 
 function placeAddress(text: string): PlacedMember | undefined {
+  // Most members by far: no more than a look at each character.
+  const host = text.endsWith("/32") ? text.slice(0, -3) : text;
+  if (parseIPv4(host) !== undefined) return { family: 4, part: "main", element: host };
   const cidr = canonicalCidr(text);
   if (cidr === undefined) return undefined;
   const slash = cidr.indexOf("/");

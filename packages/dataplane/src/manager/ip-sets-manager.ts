@@ -8,7 +8,7 @@ import type { DesiredTables } from "../desired/tables.ts";
 import { netSetName, setName } from "../render/names.ts";
 import type { SetLookup } from "../render/set-shape.ts";
 import { addressKey, type Family } from "../render/statements.ts";
-import { type PlacedMember, placeMember } from "./ip-set-member.ts";
+import { placeMember } from "./ip-set-member.ts";
 import { Leftovers } from "./leftovers.ts";
 import { Listeners } from "./listeners.ts";
 import type { Manager } from "./manager.ts";
@@ -20,8 +20,9 @@ interface Parts {
   readonly net: DesiredSet | undefined;
 }
 
-/** A member and the kernel set that it belongs in. */
-interface Placed extends PlacedMember {
+/** An element and the kernel set that it belongs in. */
+interface Placed {
+  readonly element: string;
   readonly set: DesiredSet;
 }
 
@@ -102,16 +103,15 @@ export class IpSetsManager implements Manager {
     if (known !== undefined && known.type !== type) this.remove(id);
     const set = this.#sets.get(id) ?? this.#make(id, type);
     this.#sets.set(id, set);
-    const wanted = new Map<DesiredSet, Set<string>>();
-    for (const { main, net } of set.parts.values()) {
-      wanted.set(main, new Set());
-      if (net !== undefined) wanted.set(net, new Set());
-    }
     const placed = this.#place(id, set, members);
-    for (const { element, set: part } of placed) wanted.get(part)?.add(element);
     const going: Going[] = [];
-    for (const [part, elements] of wanted)
-      for (const element of part.elements) if (!elements.has(element)) going.push({ set: part, element });
+    for (const parts of set.parts.values())
+      for (const part of partsOf(parts)) {
+        if (part.size === 0) continue;
+        const wanted = new Set<string>();
+        for (const one of placed) if (one.set === part) wanted.add(one.element);
+        for (const element of part.elements) if (!wanted.has(element)) going.push({ set: part, element });
+      }
     this.#exchange(id, set, going, placed);
   }
 
@@ -158,7 +158,7 @@ export class IpSetsManager implements Manager {
       }
       const { main, net } = parts.get(placed.family) ?? {};
       const part = placed.part === "net" ? net : main;
-      if (part !== undefined) out.push({ ...placed, set: part });
+      if (part !== undefined) out.push({ element: placed.element, set: part });
     }
     return out;
   }
@@ -183,6 +183,10 @@ export class IpSetsManager implements Manager {
   }
 
   #putIn(part: DesiredSet, element: string): void {
+    if (!this.#leftovers.isPending) {
+      part.add(element);
+      return;
+    }
     this.#leftovers.forget(part, element);
     // The kernel refuses networks that overlap.
     if (part.interval)
@@ -233,6 +237,7 @@ function partsOf({ main, net }: Parts): DesiredSet[] {
  */
 function stayingOf({ parts }: IpSet, going: readonly Going[], coming: readonly Placed[]): Staying {
   const staying = new Map<DesiredSet, Set<string>>();
+  if (going.length === 0) return staying;
   for (const { main, net } of parts.values()) {
     if (net === undefined) continue;
     const networks = coming.filter(({ set }) => set === net).map(({ element }) => element);

@@ -1,4 +1,4 @@
-import { CT_STATE, CT_STATUS } from "@bulrush/nftables";
+import { CT_STATE, CT_STATUS, shareStatement } from "@bulrush/nftables";
 import type {
   CtKey,
   KeyField,
@@ -11,7 +11,27 @@ import type {
   Verdict,
 } from "@bulrush/nftables";
 
-/** Short builders for the statements that rules here are made of. All pure. */
+/**
+ * Short builders for the statements that rules here are made of. Statements that stand in many rules are the same object
+ * each time, so that they are compared at a glance and encoded once.
+ */
+
+/** More kinds of one statement than any ruleset has at a time; beyond it they are made anew. */
+const MAX_SHARED = 4096;
+
+/** A builder that gives the same statement for the same argument. */
+function sharing<K, S extends Statement>(make: (argument: K) => S): (argument: K) => S {
+  const made = new Map<K, S>();
+  return (argument) => {
+    let statement = made.get(argument);
+    if (statement === undefined) {
+      statement = shareStatement(make(argument));
+      if (made.size >= MAX_SHARED) made.clear();
+      made.set(argument, statement);
+    }
+    return statement;
+  };
+}
 
 export type Side = "src" | "dst";
 export type Family = 4 | 6;
@@ -20,10 +40,12 @@ export const ACCEPT: Verdict = { kind: "accept" };
 export const DROP: Verdict = { kind: "drop" };
 export const RETURN: Verdict = { kind: "return" };
 
-export const COUNTER: Statement = { kind: "counter" };
+export const COUNTER: Statement = shareStatement({ kind: "counter" });
+
+const plainVerdict = sharing<Verdict["kind"], Statement>((kind) => ({ kind: "verdict", verdict: { kind } as Verdict }));
 
 export function verdict(value: Verdict): Statement {
-  return { kind: "verdict", verdict: value };
+  return "chain" in value ? { kind: "verdict", verdict: value } : plainVerdict(value.kind);
 }
 
 export function jump(chain: string): Statement {
@@ -34,12 +56,19 @@ export function goto(chain: string): Statement {
   return { kind: "verdict", verdict: { kind: "goto", chain } };
 }
 
+const payloads = new Map<PayloadField, Operand>();
+const metas = new Map<MetaKey, Operand>();
+
 export function payload(field: PayloadField): Operand {
-  return { kind: "payload", field };
+  const known = payloads.get(field) ?? { kind: "payload", field };
+  payloads.set(field, known);
+  return known;
 }
 
 export function meta(key: MetaKey): Operand {
-  return { kind: "meta", key };
+  const known = metas.get(key) ?? { kind: "meta", key };
+  metas.set(key, known);
+  return known;
 }
 
 function ct(key: CtKey): Operand {
@@ -88,6 +117,17 @@ export function notInNet(left: Operand, cidr: string): Statement {
   return match(left, "!=", { kind: "cidr", cidr });
 }
 
+/** The packet's protocol, in the spelling of `protocolLiteral`. */
+export const isProtocol: (protocol: Literal) => Statement = sharing((protocol) => equals(meta("l4proto"), protocol));
+
+const isSourcePort = sharing((number: number) => equals(port("src"), number));
+const isDestinationPort = sharing((number: number) => equals(port("dst"), number));
+
+/** One port. */
+export function isPort(side: Side, number: number): Statement {
+  return side === "src" ? isSourcePort(number) : isDestinationPort(number);
+}
+
 /** An ICMPv6 packet of one of these types. */
 export function icmpv6Types(types: readonly number[]): Statement[] {
   return [
@@ -97,22 +137,18 @@ export function icmpv6Types(types: readonly number[]): Statement[] {
 }
 
 /** All these mark bits are set. */
-export function marked(bits: number): Statement {
-  return match(meta("mark"), "==", { kind: "masked", mask: bits, value: bits });
-}
+export const marked: (bits: number) => Statement = sharing((bits) =>
+  match(meta("mark"), "==", { kind: "masked", mask: bits, value: bits }),
+);
 
 /** None of these mark bits is set. */
-export function unmarked(bits: number): Statement {
-  return match(meta("mark"), "==", { kind: "masked", mask: bits, value: 0 });
-}
+export const unmarked: (bits: number) => Statement = sharing((bits) =>
+  match(meta("mark"), "==", { kind: "masked", mask: bits, value: 0 }),
+);
 
-export function setMark(bits: number): Statement {
-  return { kind: "set-mark", mask: bits, value: bits };
-}
+export const setMark: (bits: number) => Statement = sharing((bits) => ({ kind: "set-mark", mask: bits, value: bits }));
 
-export function clearMark(bits: number): Statement {
-  return { kind: "set-mark", mask: bits, value: 0 };
-}
+export const clearMark: (bits: number) => Statement = sharing((bits) => ({ kind: "set-mark", mask: bits, value: 0 }));
 
 export function inInterfaces(prefix: string): Statement {
   return match(meta("iifname"), "==", { kind: "prefix", prefix });

@@ -35,6 +35,13 @@ export function compileRule(rule: RuleState, family: TableFamily): CompiledRule 
   return builder;
 }
 
+/** The expressions of a statement that does not depend on the others of its rule. Throws NFT_INVALID. */
+export function compileOne(statement: Statement, family: TableFamily): readonly Expression[] {
+  const builder: RuleBuilder = { family, expressions: [], sets: [], l4proto: undefined, nfproto: undefined };
+  compileStatement(builder, statement);
+  return builder.expressions;
+}
+
 function compileStatement(builder: RuleBuilder, statement: Statement): void {
   const out = builder.expressions;
   switch (statement.kind) {

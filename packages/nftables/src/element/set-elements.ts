@@ -1,3 +1,4 @@
+import { parseIPv4 } from "@bulrush/ip";
 import { invalid } from "../invalid.ts";
 import type { KernelElement } from "../object/element-codec.ts";
 import type { MapShape, SetShape } from "../operation.ts";
@@ -24,6 +25,21 @@ export function encodeSetElements(set: SetShape, texts: readonly string[]): Kern
     else elements.push({ key: encodeKey(shape, text), end: false });
   }
   return elements;
+}
+
+/**
+ * The addresses of a plain set of IPv4 addresses as numbers, in order; `undefined` for any other set, and where a text is
+ * no such address.
+ */
+export function ipv4Words(set: SetShape, texts: readonly string[]): Uint32Array | undefined {
+  if (set.interval || set.key.length !== 1 || set.key[0] !== "ipv4_addr") return undefined;
+  const words = new Uint32Array(texts.length);
+  for (const [i, text] of texts.entries()) {
+    const word = parseIPv4(text);
+    if (word === undefined) return undefined;
+    words[i] = word;
+  }
+  return words;
 }
 
 /** The canonical texts of elements read from the kernel. */

@@ -2,10 +2,17 @@ import { must, unreachable } from "@bulrush/base";
 import { type MessageWriter, NLM_F, writeNfgen } from "@bulrush/netlink";
 import { compileRule } from "../compile/compile-rule.ts";
 import { keyShape } from "../element/key-shape.ts";
-import { encodeMapElements, encodeSetElements, setKeyShape } from "../element/set-elements.ts";
+import { encodeMapElements, encodeSetElements, ipv4Words, setKeyShape } from "../element/set-elements.ts";
 import { writeChain } from "../object/chain-codec.ts";
-import { type KernelElement, writeElements, writeElementsHead } from "../object/element-codec.ts";
-import { type RulePlace, writeRuleBody, writeRulePlace } from "../object/rule-codec.ts";
+import { type KernelElement, writeElements, writeElementsHead, writeIPv4Elements } from "../object/element-codec.ts";
+import { areIndependent } from "../compile/shared-statement.ts";
+import {
+  type RulePlace,
+  writeRuleBody,
+  writeRuleComment,
+  writeRulePlace,
+  writeRuleStatements,
+} from "../object/rule-codec.ts";
 import { type KernelSet, SET_FLAG, writeSet, writeSetRef } from "../object/set-codec.ts";
 import { SetIds } from "../object/set-id.ts";
 import { writeTable } from "../object/table-codec.ts";
@@ -80,14 +87,11 @@ export class OperationWriter {
       case "flush-set":
         return this.#message(NFT_MSG.DELSETELEM, 0, table, () => writeElementsHead(writer, table.name, operation.set));
       case "add-elements": {
-        const elements = encodeSetElements(operation.set, operation.elements);
         const flags = NLM_F.CREATE | (operation.exclusive === true ? NLM_F.EXCL : 0);
-        return this.#elements(NFT_MSG.NEWSETELEM, flags, table, operation.set.name, elements);
+        return this.#setElements(NFT_MSG.NEWSETELEM, flags, table, operation.set, operation.elements);
       }
-      case "delete-elements": {
-        const elements = encodeSetElements(operation.set, operation.elements);
-        return this.#elements(NFT_MSG.DELSETELEM, 0, table, operation.set.name, elements);
-      }
+      case "delete-elements":
+        return this.#setElements(NFT_MSG.DELSETELEM, 0, table, operation.set, operation.elements);
       case "add-map-elements": {
         const elements = encodeMapElements(operation.map, operation.elements);
         return this.#elements(NFT_MSG.NEWSETELEM, NLM_F.CREATE, table, operation.map.name, elements);
@@ -121,6 +125,14 @@ export class OperationWriter {
     place: Partial<RulePlace>,
   ): void {
     const { table, chain, rule } = operation;
+    if (areIndependent(rule.statements, table.family)) {
+      this.#message(NFT_MSG.NEWRULE, flags, table, () => {
+        writeRulePlace(this.#writer, { table: table.name, chain, ...place });
+        writeRuleStatements(this.#writer, rule.statements, table.family);
+        writeRuleComment(this.#writer, rule.comment);
+      });
+      return;
+    }
     const compiled = compileRule(rule, table.family);
     const setIds = compiled.sets.map((set) => {
       const id = this.#ids.next();
@@ -142,6 +154,19 @@ export class OperationWriter {
       writeRulePlace(this.#writer, { table: table.name, chain, ...place });
       writeRuleBody(this.#writer, compiled, rule.comment, setIds);
     });
+  }
+
+  #setElements(type: number, flags: number, table: TableRef, set: SetShape, texts: readonly string[]): void {
+    const words = ipv4Words(set, texts);
+    if (words === undefined) {
+      this.#elements(type, flags, table, set.name, encodeSetElements(set, texts));
+      return;
+    }
+    for (let next = 0; next < words.length; )
+      this.#message(type, flags, table, () => {
+        writeElementsHead(this.#writer, table.name, set.name);
+        next = writeIPv4Elements(this.#writer, words, next);
+      });
   }
 
   #elements(

@@ -1,7 +1,13 @@
-import { type AttributeReader, type MessageReader, type MessageWriter, NFGEN_BYTES } from "@bulrush/netlink";
+import {
+  type AttributeReader,
+  type MessageReader,
+  type MessageWriter,
+  NFGEN_BYTES,
+  NLA_F_NESTED,
+} from "@bulrush/netlink";
 import type { Boundary } from "../element/interval.ts";
 import type { Verdict } from "../statement.ts";
-import { readData, writeValue, writeVerdict } from "../wire/data-value.ts";
+import { NFTA_DATA_VALUE, readData, writeValue, writeVerdict } from "../wire/data-value.ts";
 
 /** enum nft_set_elem_list_attributes, nft_set_elem_attributes, nft_set_elem_flags */
 const NFTA_LIST = { TABLE: 1, SET: 2, ELEMENTS: 3, SET_ID: 4 } as const;
@@ -39,6 +45,31 @@ export function writeElements(writer: MessageWriter, elements: readonly KernelEl
   writer.endNest(list);
   return index;
 }
+
+/**
+ * The same for plain IPv4 addresses, which make up most sets: without an object for each. `words` are the addresses as
+ * numbers.
+ */
+export function writeIPv4Elements(writer: MessageWriter, words: Uint32Array, start: number): number {
+  const list = writer.nest(NFTA_LIST.ELEMENTS);
+  const end = Math.min(words.length, start + Math.floor(MAX_LIST_BYTES / IPV4_ELEMENT_BYTES));
+  for (let index = start; index < end; index++) {
+    writer.u32(IPV4_ELEMENT_HEADS[0]);
+    writer.u32(IPV4_ELEMENT_HEADS[1]);
+    writer.u32(IPV4_ELEMENT_HEADS[2]);
+    writer.u32be(words[index] ?? 0);
+  }
+  writer.endNest(list);
+  return end;
+}
+
+/** ELEM {KEY {VALUE}}: the heads of three attributes, each inside the one before, and four bytes. */
+const IPV4_ELEMENT_BYTES = 16;
+const IPV4_ELEMENT_HEADS = [
+  ((NLA_F_NESTED | NFTA_LIST_ELEM) << 16) | 16,
+  ((NLA_F_NESTED | NFTA_ELEM.KEY) << 16) | 12,
+  (NFTA_DATA_VALUE << 16) | 8,
+] as const;
 
 /** Leaves room for one more element of any size: a key of 64 bytes, a chain name of 255. */
 const MAX_LIST_BYTES = 0xffff - 512;

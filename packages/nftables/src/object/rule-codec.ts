@@ -1,7 +1,10 @@
 import { must } from "@bulrush/base";
 import { type MessageReader, type MessageWriter, NFGEN_BYTES } from "@bulrush/netlink";
-import type { CompiledRule } from "../compile/compile-rule.ts";
+import { type CompiledRule, compileOne } from "../compile/compile-rule.ts";
+import { sharedBytes } from "../compile/shared-statement.ts";
 import { type Expression, readExpressions, writeExpression } from "../expression/expression.ts";
+import type { TableFamily } from "../state.ts";
+import type { Statement } from "../statement.ts";
 import { readComment, ruleUserData } from "./user-data.ts";
 
 /** enum nft_rule_attributes */
@@ -34,6 +37,31 @@ export function writeRuleBody(
   const list = writer.nest(NFTA_RULE.EXPRESSIONS);
   for (const expression of rule.expressions) writeExpression(writer, withSetId(expression, setIds));
   writer.endNest(list);
+  writeRuleComment(writer, comment);
+}
+
+/** Statements that are independent of each other: shared ones are copied. Throws NFT_INVALID. */
+export function writeRuleStatements(
+  writer: MessageWriter,
+  statements: readonly Statement[],
+  family: TableFamily,
+): void {
+  const list = writer.nest(NFTA_RULE.EXPRESSIONS);
+  for (const statement of statements) {
+    const known = sharedBytes(statement);
+    const bytes = known?.get(family);
+    if (bytes !== undefined) {
+      writer.raw(bytes);
+      continue;
+    }
+    const start = writer.length;
+    for (const expression of compileOne(statement, family)) writeExpression(writer, expression);
+    known?.set(family, writer.bytes.slice(start));
+  }
+  writer.endNest(list);
+}
+
+export function writeRuleComment(writer: MessageWriter, comment: string | undefined): void {
   if (comment !== undefined) writer.attrBytes(NFTA_RULE.USERDATA, ruleUserData(comment));
 }
 

@@ -2,7 +2,8 @@ import type { AttributeReader, MessageWriter } from "@bulrush/netlink";
 import type { Verdict } from "../statement.ts";
 
 /** enum nft_data_attributes, nft_verdict_attributes */
-const NFTA_DATA = { VALUE: 1, VERDICT: 2 } as const;
+export const NFTA_DATA_VALUE = 1;
+const NFTA_DATA = { VALUE: NFTA_DATA_VALUE, VERDICT: 2 } as const;
 const NFTA_VERDICT = { CODE: 1, CHAIN: 2 } as const;
 
 /** enum nft_verdicts and linux/netfilter.h */

@@ -1,7 +1,7 @@
 import type { Right, Statement } from "@bulrush/nftables";
 import type { PortRange } from "@bulrush/proto";
 import type { SetLookup } from "../set-shape.ts";
-import { addressAndPort, type Family, inSet, match, notInSet, port, type Side } from "../statements.ts";
+import { addressAndPort, type Family, inSet, isPort, match, notInSet, port, type Side } from "../statements.ts";
 import { anyOf, EVERY, type FieldMatch } from "./net-match.ts";
 
 /** Slots of one block of ports; a range takes two. */
@@ -54,6 +54,10 @@ export function matchPorts(
   family: Family,
   sets: SetLookup,
 ): FieldMatch {
+  if (ports === undefined && namedSetIds === undefined) return EVERY;
+  const [only] = ports ?? [];
+  if (ports?.length === 1 && only !== undefined && only.first === only.last && (namedSetIds?.length ?? 0) === 0)
+    return { kind: "all", statements: [isPort(side, only.first)] };
   const alternatives: Statement[][] = portBlocks(mergePorts(ports ?? [])).map((block) => [
     match(port(side), "==", blockOperand(block)),
   ]);
@@ -70,6 +74,7 @@ export function matchNoPorts(
   family: Family,
   sets: SetLookup,
 ): Statement[] {
+  if (ports === undefined && namedSetIds === undefined) return [];
   return [
     ...portBlocks(mergePorts(ports ?? [])).map((block) => match(port(side), "!=", blockOperand(block))),
     ...(namedSetIds ?? []).flatMap((id) => sets(id).names.map((name) => notInSet(addressAndPort(side, family), name))),

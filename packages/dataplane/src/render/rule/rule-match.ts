@@ -1,7 +1,7 @@
-import type { Statement } from "@bulrush/nftables";
+import type { Operand, Statement } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { SetLookup } from "../set-shape.ts";
-import { address, addressAndPort, equals, type Family, match, meta } from "../statements.ts";
+import { address, addressAndPort, type Family, isProtocol, match, meta } from "../statements.ts";
 import { matchIcmpFields } from "./icmp-match.ts";
 import { type FieldMatch, matchNets, matchNoNets } from "./net-match.ts";
 import { hasPorts, matchNoPorts, matchPorts } from "./port-match.ts";
@@ -19,36 +19,38 @@ export function ruleMatch(rule: DataplaneRule, family: Family, sets: SetLookup):
   if (rule.ip_version !== "ANY" && rule.ip_version !== family) return undefined;
   const src = address("src", family);
   const dst = address("dst", family);
-  const fields: FieldMatch[] = [
-    { kind: "all", statements: protocolStatements(rule, family) },
-    matchNets("src", rule.src_net, family),
-    ...matchSets(src, rule.src_ip_set_ids, sets),
-    matchPorts("src", rule.src_ports, rule.src_named_port_ip_set_ids, family, sets),
-    matchNets("dst", rule.dst_net, family),
-    ...matchSets(dst, rule.dst_ip_set_ids, sets),
-    ...matchSets(addressAndPort("dst", family), rule.dst_ip_port_set_ids, sets),
-    matchPorts("dst", rule.dst_ports, rule.dst_named_port_ip_set_ids, family, sets),
-    ...matchIcmpFields(rule, family),
-    matchNoNets("src", rule.not_src_net, family),
-    { kind: "all", statements: matchNoSets(src, rule.not_src_ip_set_ids, sets) },
-    {
-      kind: "all",
-      statements: matchNoPorts("src", rule.not_src_ports, rule.not_src_named_port_ip_set_ids, family, sets),
-    },
-    matchNoNets("dst", rule.not_dst_net, family),
-    { kind: "all", statements: matchNoSets(dst, rule.not_dst_ip_set_ids, sets) },
-    {
-      kind: "all",
-      statements: matchNoPorts("dst", rule.not_dst_ports, rule.not_dst_named_port_ip_set_ids, family, sets),
-    },
-  ];
   const statements: Statement[] = [];
   const groups: (readonly (readonly Statement[])[])[] = [];
-  for (const field of fields) {
-    if (field.kind === "never") return undefined;
+  /** False when the field cannot match. */
+  const add = (field: FieldMatch): boolean => {
+    if (field.kind === "never") return false;
     if (field.kind === "all") statements.push(...field.statements);
     else groups.push(field.alternatives);
-  }
+    return true;
+  };
+  const addSets = (operand: Operand, ids: readonly string[] | undefined): boolean =>
+    ids === undefined || matchSets(operand, ids, sets).every(add);
+  addProtocol(rule, family, statements);
+  const canMatch =
+    add(matchNets("src", rule.src_net, family)) &&
+    addSets(src, rule.src_ip_set_ids) &&
+    add(matchPorts("src", rule.src_ports, rule.src_named_port_ip_set_ids, family, sets)) &&
+    add(matchNets("dst", rule.dst_net, family)) &&
+    addSets(dst, rule.dst_ip_set_ids) &&
+    (rule.dst_ip_port_set_ids === undefined || addSets(addressAndPort("dst", family), rule.dst_ip_port_set_ids)) &&
+    add(matchPorts("dst", rule.dst_ports, rule.dst_named_port_ip_set_ids, family, sets)) &&
+    matchIcmpFields(rule, family).every(add) &&
+    add(matchNoNets("src", rule.not_src_net, family));
+  if (!canMatch) return undefined;
+  statements.push(
+    ...matchNoSets(src, rule.not_src_ip_set_ids, sets),
+    ...matchNoPorts("src", rule.not_src_ports, rule.not_src_named_port_ip_set_ids, family, sets),
+  );
+  if (!add(matchNoNets("dst", rule.not_dst_net, family))) return undefined;
+  statements.push(
+    ...matchNoSets(dst, rule.not_dst_ip_set_ids, sets),
+    ...matchNoPorts("dst", rule.not_dst_ports, rule.not_dst_named_port_ip_set_ids, family, sets),
+  );
   return { statements, groups };
 }
 
@@ -56,15 +58,13 @@ export function ruleMatch(rule: DataplaneRule, family: Family, sets: SetLookup):
  * The protocol, where one is asked for. Without one, a port or an ICMP type would be compared with the bytes of
  * whatever protocol the packet has: then the protocols that have such a field are asked for.
  */
-function protocolStatements(rule: DataplaneRule, family: Family): Statement[] {
-  const statements: Statement[] = [];
-  if (rule.protocol !== undefined) statements.push(equals(meta("l4proto"), protocolLiteral(rule.protocol)));
-  else if (rule.icmp !== undefined) statements.push(equals(meta("l4proto"), family === 4 ? "icmp" : "icmpv6"));
+function addProtocol(rule: DataplaneRule, family: Family, statements: Statement[]): void {
+  if (rule.protocol !== undefined) statements.push(isProtocol(protocolLiteral(rule.protocol)));
+  else if (rule.icmp !== undefined) statements.push(isProtocol(family === 4 ? "icmp" : "icmpv6"));
   else if (isSet(rule.src_ports) || isSet(rule.dst_ports) || isSet(rule.not_src_ports) || isSet(rule.not_dst_ports))
     statements.push(hasPorts());
   if (rule.not_protocol !== undefined)
     statements.push(match(meta("l4proto"), "!=", { kind: "value", value: protocolLiteral(rule.not_protocol) }));
-  return statements;
 }
 
 function isSet(list: readonly unknown[] | undefined): boolean {
