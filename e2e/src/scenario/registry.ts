@@ -6,6 +6,7 @@ import { coldStart } from "./cold-start.ts";
 import { datastoreChurn } from "./datastore-churn.ts";
 import { datastoreDegraded } from "./datastore-degraded.ts";
 import { datastoreSame } from "./datastore-same.ts";
+import { direct } from "./direct.ts";
 import { limits } from "./limits.ts";
 import { liveConfig } from "./live-config.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
@@ -31,6 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
   coldStart,
   bareHost,
   liveConfig,
+  direct,
   typhaKill,
   rollingRestart,
   staleTypha,
