@@ -366,6 +366,7 @@ export class CalcGraph {
   #wireConfig(): void {
     this.#dispatcher.on("GlobalConfig", (key, value) => this.#config.setGlobal(key.name, value));
     this.#dispatcher.on("HostConfig", (key, value) => {
+      this.#stats.setHostConfig(key.hostname, key.name, value !== undefined);
       if (key.hostname === this.#hostname) this.#config.setHost(key.name, value);
     });
     this.#dispatcher.on("ReadyFlag", (_key, value) => this.#config.setReady(value));

@@ -2,7 +2,7 @@ import { type Address, formatAddress, parseAddress } from "@bulrush/ip";
 import type { HostEndpoint, HostEndpointKey, WorkloadEndpoint, WorkloadEndpointKey } from "@bulrush/model";
 
 /** Flows end after their endpoint has gone: its addresses are known for so long. */
-export const KEPT_MS = 10_000;
+const KEPT_MS = 10_000;
 
 export type FoundEndpoint =
   | { readonly key: WorkloadEndpointKey; readonly value: WorkloadEndpoint }

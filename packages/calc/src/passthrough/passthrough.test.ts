@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { IPPool, Key, NodeResource, Resource, ResourceKind, Value } from "@bulrush/model";
 import type { CalcMessage } from "../graph/message.ts";
-import { type KV, Rig, type State } from "../testing/harness.ts";
+import { type KV, Rig, type State, update } from "../testing/harness.ts";
 import { policy, profileLabels, profileRules, tier, workload } from "../testing/fixtures.ts";
 import { sequence } from "../testing/sequence.ts";
 
@@ -389,6 +389,17 @@ test("stats count what is there, by host", () => {
   });
   rig.go([plain]);
   assert.deepEqual(Object.values(rig.graph.stats), [0, 0, 0, 1, 0, 0, 0]);
+});
+
+test("stats count hosts of which only settings are known, this one and others, once each", () => {
+  const rig = synced();
+  rig.go([hostConfig(HOST, "A", "1"), hostConfig("h2", "A", "1"), hostConfig("h2", "B", "1"), node("h2", undefined)]);
+  assert.equal(rig.graph.stats.hosts, 2);
+  rig.graph.onUpdates([update({ type: "HostConfig", hostname: "h9", name: "A" }, undefined)]);
+  rig.go([hostConfig("h2", "B", "1")]);
+  assert.equal(rig.graph.stats.hosts, 1);
+  rig.go([]);
+  assert.equal(rig.graph.stats.hosts, 0);
 });
 
 test("activity counts what is at work on this host", () => {

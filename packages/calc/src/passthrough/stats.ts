@@ -15,12 +15,14 @@ export interface GraphStats {
 /**
  * Counts what there is, by keys present: an update type that lies does not throw the count off.
  *
- * Invariant: `#hosts` counts, for each host name, the endpoints and the node that are there.
+ * Invariant: `#hosts` counts, for each host name, the endpoints, the node and whether settings are there.
  */
 export class StatsCollector {
   #workloads = 0;
   #hostEndpoints = 0;
   readonly #nodes = new Set<string>();
+  /** The names of the settings of each host that has some. */
+  readonly #settings = new Map<string, Set<string>>();
   readonly #hosts = new Map<string, number>();
   readonly #policies = new Set<string>();
   readonly #applicationLayer = new Set<string>();
@@ -49,6 +51,20 @@ export class StatsCollector {
     if (present) this.#nodes.add(hostname);
     else this.#nodes.delete(hostname);
     this.#onHost(hostname, present ? 1 : -1);
+  }
+
+  /** A setting of one host, whichever. */
+  setHostConfig(hostname: string, name: string, present: boolean): void {
+    const names = this.#settings.get(hostname) ?? new Set();
+    const before = names.size;
+    toggle(names, name, present);
+    if (before === 0 && names.size > 0) {
+      this.#settings.set(hostname, names);
+      this.#onHost(hostname, 1);
+    } else if (before > 0 && names.size === 0) {
+      this.#settings.delete(hostname);
+      this.#onHost(hostname, -1);
+    }
   }
 
   setPolicy(path: string, policy: Policy | undefined): void {

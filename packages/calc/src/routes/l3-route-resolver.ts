@@ -48,6 +48,12 @@ export class L3RouteResolver {
     this.#hostname = hostname;
   }
 
+  /** How many things it remembers; 0 once all that it was told of has gone and been flushed. */
+  get size(): number {
+    const known = [...this.#trie4.entries(), ...this.#trie6.entries()].length;
+    return known + this.#claims.size + this.#nodes.size + this.#networksOfNode.size + this.#sent.size;
+  }
+
   setPool(text: string, pool: IPPool | undefined): void {
     const parsed = parseCidr(text);
     if (parsed === undefined) return;
