@@ -224,13 +224,15 @@ describe("RouteTable", () => {
       assert.deepEqual([result.writes, result.drift, kernel.listing().length], [1, 1, 1]);
     });
 
-    it("of a changed route of ours makes the next round list and write", () => {
+    it("of a changed route of ours makes the next round list and write, and is counted where the listing says so", () => {
       const changed: Route = { ...(known ?? assert.fail()), protocol: 99 };
       kernel.putRoute(changed);
       assert.equal(table.notice(changed, false), true);
       const result = round(0);
-      assert.deepEqual([result.writes, result.drift], [1, 0]);
+      assert.deepEqual([result.writes, result.drift], [1, 1]);
       assert.deepEqual(kernel.listing(), ["10.65.0.2/32 dev cali1 proto 3 metric 1024"]);
+      assert.equal(table.notice(changed, false), true);
+      assert.deepEqual([round(0).drift, kernel.listing().length], [0, 1]);
     });
 
     it("of what we wrote, of other people's routes and of other tables changes nothing", () => {

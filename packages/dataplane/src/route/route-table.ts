@@ -67,6 +67,8 @@ export class RouteTable {
   #listedOnce = false;
   /** Routes found gone by a notice, since the last round. */
   #noticed: DriftItem[] = [];
+  /** Keys that are dirty only because a notice says that somebody else has changed them. */
+  readonly #suspects = new Set<RouteKey>();
 
   constructor(family: Family, interfaces: Interfaces, ownership: RouteOwnership) {
     this.#family = family;
@@ -119,7 +121,11 @@ export class RouteTable {
       // Routes of an interface that is not up go without anybody's doing.
       if (route.device === undefined || this.#interfaces.byIndex(route.device)?.up === true)
         this.#noticed.push(this.#drift("missing", route));
-    } else this.#resyncNeeded = true;
+    } else {
+      // It may be an older write of ours: the listing decides.
+      if (!this.#dirty.has(key)) this.#suspects.add(key);
+      this.#resyncNeeded = true;
+    }
     this.#dirty.add(key);
     return true;
   }
@@ -250,6 +256,7 @@ export class RouteTable {
       this.#resyncNeeded = false;
       this.#rescan.clear();
       const drift = this.#adopt(listed, () => true);
+      this.#suspects.clear();
       this.#listedOnce = true;
       return drift;
     }
@@ -292,7 +299,7 @@ export class RouteTable {
     for (const [key, route] of this.#kernel)
       if (covers(route) && !listed.has(key)) {
         this.#kernel.delete(key);
-        if (!this.#dirty.has(key)) drift.push(this.#drift("missing", route));
+        if (this.#isForeign(key)) drift.push(this.#drift("missing", route));
         this.#dirty.add(key);
       }
     for (const [key, route] of listed) {
@@ -300,11 +307,16 @@ export class RouteTable {
       this.#kernel.set(key, route);
       if (!this.#listedOnce) this.#noteOwner(route);
       if (known !== undefined && sameRoute(known, route)) continue;
-      if (this.#listedOnce && !this.#dirty.has(key))
+      if (this.#listedOnce && this.#isForeign(key))
         drift.push(this.#drift(known === undefined ? "unknown" : "changed", route));
       this.#dirty.add(key);
     }
     return drift;
+  }
+
+  /** True when what is other than expected there is not our own doing. */
+  #isForeign(key: RouteKey): boolean {
+    return !this.#dirty.has(key) || this.#suspects.has(key);
   }
 
   #drift(what: DriftItem["what"], { destination, device, via }: Route): DriftItem {
