@@ -32,6 +32,7 @@ export class OperationWriter {
   readonly #writer: MessageWriter;
   readonly #begin: BeginMessage;
   readonly #ids = new SetIds();
+  #lastPlace: { readonly table: string; readonly chain: string; readonly bytes: Uint8Array } | undefined;
 
   constructor(writer: MessageWriter, begin: BeginMessage) {
     this.#writer = writer;
@@ -127,7 +128,7 @@ export class OperationWriter {
     const { table, chain, rule } = operation;
     if (areIndependent(rule.statements, table.family)) {
       this.#message(NFT_MSG.NEWRULE, flags, table, () => {
-        writeRulePlace(this.#writer, { table: table.name, chain, ...place });
+        this.#rulePlace(table.name, chain, place);
         writeRuleStatements(this.#writer, rule.statements, table.family);
         writeRuleComment(this.#writer, rule.comment);
       });
@@ -154,6 +155,21 @@ export class OperationWriter {
       writeRulePlace(this.#writer, { table: table.name, chain, ...place });
       writeRuleBody(this.#writer, compiled, rule.comment, setIds);
     });
+  }
+
+  /** Rules come chain by chain: what names the chain is copied from the rule before. */
+  #rulePlace(table: string, chain: string, place: Partial<RulePlace>): void {
+    if (place.handle !== undefined || place.position !== undefined) {
+      writeRulePlace(this.#writer, { table, chain, ...place });
+      return;
+    }
+    if (this.#lastPlace?.table === table && this.#lastPlace.chain === chain) {
+      this.#writer.raw(this.#lastPlace.bytes);
+      return;
+    }
+    const start = this.#writer.length;
+    writeRulePlace(this.#writer, { table, chain });
+    this.#lastPlace = { table, chain, bytes: this.#writer.bytes.slice(start) };
   }
 
   #setElements(type: number, flags: number, table: TableRef, set: SetShape, texts: readonly string[]): void {

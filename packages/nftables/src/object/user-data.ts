@@ -10,7 +10,21 @@ const BYTEORDER = { host: 1, big: 2 } as const;
 /** With type, length and NUL this makes 256 (NFT_USERDATA_MAXLEN). */
 const MAX_COMMENT_BYTES = 253;
 
+/** Policies number their rules alike: most comments stand in many rules. */
+const MAX_KNOWN = 4096;
+const known = new Map<string, Uint8Array>();
+
+/** The same bytes each time: not to be changed. */
 export function ruleUserData(comment: string): Uint8Array {
+  const before = known.get(comment);
+  if (before !== undefined) return before;
+  if (known.size >= MAX_KNOWN) known.clear();
+  const data = encodeComment(comment);
+  known.set(comment, data);
+  return data;
+}
+
+function encodeComment(comment: string): Uint8Array {
   const text = Buffer.from(comment, "utf8");
   if (text.length > MAX_COMMENT_BYTES || text.includes(0)) throw invalid("comment", comment);
   const data = new Uint8Array(text.length + 3);
