@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Policy } from "@bulrush/model";
+import type { Policy, Resource } from "@bulrush/model";
 import { labelMap, policy, profileRules, tier, workload } from "../testing/fixtures.ts";
-import { type KV, Rig } from "../testing/harness.ts";
+import { type KV, Rig, update } from "../testing/harness.ts";
 
 const BASE: Policy = {
   tier: "t",
@@ -90,4 +90,56 @@ test("a policy that moves from one local endpoint to another between two flushes
     rig.messages.map((message) => message.msg),
     ["ActivePolicyUpdate", "WorkloadEndpointUpdate", "WorkloadEndpointUpdate"],
   );
+});
+
+test("endpoints wait for in-sync, and one that was never sent is not removed", () => {
+  const sent = (rig: Rig): string[] =>
+    rig.messages.map((message) => message.msg).filter((msg) => msg.startsWith("WorkloadEndpoint"));
+  const rig = new Rig();
+  rig.go(START);
+  rig.flush();
+  assert.deepEqual(sent(rig), [], "a match before in-sync");
+  rig.inSync();
+  rig.flush();
+  assert.deepEqual(sent(rig), ["WorkloadEndpointUpdate"]);
+  rig.flush();
+  assert.deepEqual(sent(rig), []);
+  rig.go([...START, workload("v", { labels: labelMap({ app: "a" }), profile_ids: ["prof"] })]);
+  rig.go(START);
+  rig.flush();
+  assert.deepEqual(sent(rig), [], "one that came, matched and went between two flushes");
+  rig.go([]);
+  rig.flush();
+  assert.deepEqual(sent(rig), ["WorkloadEndpointRemove"]);
+  rig.graph.onUpdates([update(POD.key, undefined), update(POD.key, undefined)]);
+  rig.flush();
+  assert.deepEqual(rig.messages, [], "deletes of what is not there");
+});
+
+test("data that comes, goes and is not there is sent once each", () => {
+  const key = { type: "Resource", kind: "BGPPeer", namespace: "", name: "peer" } as const;
+  const value: Resource = {
+    apiVersion: "projectcalico.org/v3",
+    kind: "BGPPeer",
+    metadata: { name: "peer" },
+    spec: { localWorkloadSelector: "app == 'a'" },
+  };
+  const rig = new Rig();
+  rig.inSync();
+  rig.go(START);
+  rig.flush();
+  const after = (next: Resource | undefined): unknown => {
+    rig.graph.onUpdates([update(key, next)]);
+    rig.flush();
+    return rig.messages.map((message) =>
+      message.msg === "WorkloadEndpointUpdate"
+        ? (message.endpoint.local_bgp_peer?.bgp_peer_name ?? "none")
+        : message.msg,
+    );
+  };
+  assert.deepEqual(after(value), ["peer"]);
+  assert.deepEqual(after(structuredClone(value)), [], "the same again");
+  assert.deepEqual(after(undefined), ["none"]);
+  assert.deepEqual(after(undefined), [], "gone again");
+  assert.deepEqual(after({ ...value, spec: { localWorkloadSelector: "app == 'b'" } }), [], "for nobody here");
 });

@@ -113,3 +113,21 @@ test("ActiveIpSet shows exactly the members outside all others, after any sequen
     }),
   );
 });
+
+test("sets are independent of one another, and of their former selves", () => {
+  const [one, two] = [new Rig(), new Rig()];
+  const families = ["10.0.0.0/24", "10.0.0.1/32", "fd00::/64", "fd00::1/128"];
+  for (const member of families) one.set.add(member);
+  for (const member of families.slice(1)) if (member !== "fd00::/64") two.set.add(member);
+  assert.deepEqual([...one.shown].sort(), ["10.0.0.0/24", "fd00::/64"]);
+  assert.deepEqual(
+    [...two.shown].sort(),
+    ["10.0.0.1/32", "fd00::1/128"],
+    "what is broad in one hides nothing in the other",
+  );
+  one.expect(() => one.set.remove("fd00::/64"), "-fd00::/64", "+fd00::1/128");
+  assert.deepEqual([...one.shown].sort(), ["10.0.0.0/24", "fd00::1/128"], "nor does one family touch the other");
+  const again = new Rig();
+  again.expect(() => again.set.add("10.0.0.1/32"), "+10.0.0.1/32");
+  assert.deepEqual([...again.shown], ["10.0.0.1/32"], "one that is made again has nothing of before");
+});
