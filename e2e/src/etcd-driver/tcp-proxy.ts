@@ -72,8 +72,11 @@ export class TcpProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** All is well again. What was open in a black hole has lost bytes, and ends. */
   mend(): void {
+    if (this.#state.isBlackHole) for (const socket of this.#sockets) socket.destroy();
     this.#state.isCut = false;
+    this.#state.isBlackHole = false;
   }
 
   stop(): void {

@@ -10,6 +10,7 @@ import {
   type WatchRequest,
   type WatchStream,
 } from "@bulrush/datastore";
+import type { FleetStore, StoreLink } from "./fleet-store.ts";
 
 /** A watch on the store. What is cut off hears nothing, as behind a network that drops everything. */
 class MemoryStream implements WatchStream {
@@ -37,17 +38,8 @@ interface OpenStream {
   readonly isCut: () => boolean;
 }
 
-/** One server's way to the store. */
-export interface StoreLink {
-  readonly driver: DatastoreDriver;
-  /** Nothing comes through any more, and nobody says so. */
-  cut(): void;
-  /** All is well again; what was open has ended. */
-  mend(): void;
-}
-
 /** Network sets in memory, for many servers. Everything else of a datastore is there and empty. */
-export class MemoryStore {
+export class MemoryStore implements FleetStore {
   readonly #items = new Map<string, Item>();
   readonly #streams = new Set<OpenStream>();
   #revision = 1;
@@ -84,7 +76,7 @@ export class MemoryStore {
     this.#tell({ type: "deleted", item, revision: String(++this.#revision) });
   }
 
-  link(): StoreLink {
+  link(): Promise<StoreLink> {
     let isCut = false;
     const open = new Set<MemoryStream>();
     const unreachable = (): DatastoreError =>
@@ -118,8 +110,9 @@ export class MemoryStore {
       problems: (): readonly Problem[] => [],
       close: () => Promise.resolve(),
     };
-    return {
-      driver,
+    return Promise.resolve({
+      open: () => Promise.resolve(driver),
+      close: () => {},
       cut: () => (isCut = true),
       mend: () => {
         isCut = false;
@@ -127,7 +120,7 @@ export class MemoryStore {
         for (const stream of open) stream.push([{ type: "error", error }]);
         open.clear();
       },
-    };
+    });
   }
 
   #tell(event: WatchEvent): void {

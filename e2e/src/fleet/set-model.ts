@@ -1,23 +1,29 @@
 import type { FleetClient } from "./fleet-client.ts";
-import type { MemoryStore } from "./memory-store.ts";
 
-/** Network sets in a store, and what every client should have been told of them in the end. */
-export class SetModel {
-  readonly #store: Pick<MemoryStore, "set" | "delete">;
+/** Where sets are written: at once, or in their time. */
+export interface SetWriter<Done extends void | Promise<void>> {
+  /** `version` makes the contents. */
+  set(name: string, version: number): Done;
+  delete(name: string): Done;
+}
+
+/** Network sets in a store, and what every client should have been told of them once all is written. */
+export class SetModel<Done extends void | Promise<void>> {
+  readonly #store: SetWriter<Done>;
   readonly #wanted = new Map<string, string>();
 
-  constructor(store: Pick<MemoryStore, "set" | "delete">) {
+  constructor(store: SetWriter<Done>) {
     this.#store = store;
   }
 
-  set(name: string, version: number): void {
-    this.#store.set(name, version);
+  set(name: string, version: number): Done {
     this.#wanted.set(pathOf(name), `v${version}`);
+    return this.#store.set(name, version);
   }
 
-  delete(name: string): void {
-    this.#store.delete(name);
+  delete(name: string): Done {
     this.#wanted.delete(pathOf(name));
+    return this.#store.delete(name);
   }
 
   /** True when of network sets a client was told exactly these. */

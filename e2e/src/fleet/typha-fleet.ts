@@ -9,7 +9,7 @@ import { createTypha, loadTyphaConfig, RANDOM_PORT, type Typha } from "@bulrush/
 import { CertificateAuthority, type TlsFiles, writeTlsFiles } from "../lab/certificates.ts";
 import { badPeer, type BadWay } from "./bad-peer.ts";
 import { FleetClient } from "./fleet-client.ts";
-import { MemoryStore, type StoreLink } from "./memory-store.ts";
+import type { FleetStore, StoreLink } from "./fleet-store.ts";
 import { TcpGate } from "./tcp-gate.ts";
 
 /** Clients that begin together. */
@@ -27,6 +27,8 @@ interface Member {
 }
 
 export interface TyphaFleetOptions {
+  /** What all of them read. The caller ends it. */
+  readonly store: FleetStore;
   readonly clock: Clock;
   readonly random: () => number;
   /** Settings of every Typha beside those of TLS, by environment variable. */
@@ -37,11 +39,10 @@ export interface TyphaFleetOptions {
  * Some whole Typhas on one store, with mutual TLS on real sockets, and many clients of theirs; all in one process.
  *
  * ```
- *   MemoryStore --StoreLink--> Typha 0, 1, 2 <--TcpGate-- mTLS -- FleetClient 0 .. n, bad peers
+ *   FleetStore --StoreLink--> Typha 0, 1, 2 <--TcpGate-- mTLS -- FleetClient 0 .. n, bad peers
  * ```
  */
 export class TyphaFleet {
-  readonly store: MemoryStore = new MemoryStore();
   readonly clients: FleetClient[] = [];
   readonly #options: TyphaFleetOptions;
   readonly #directory: string;
@@ -76,7 +77,7 @@ export class TyphaFleet {
     this.#members[index] = member;
     const health = new HealthAggregator(clock);
     const metrics = createMetrics();
-    const link = this.store.link();
+    const link = await this.#options.store.link();
     const { values } = loadTyphaConfig({
       env: {
         TYPHA_SERVERKEYFILE: this.#serverFiles.key,
@@ -97,7 +98,7 @@ export class TyphaFleet {
       logger: silentLogger,
       metrics,
       health,
-      openDatastore: () => Promise.resolve(link.driver),
+      openDatastore: () => link.open(),
       serverName: `typha-${index}`,
     });
     typha.start();
@@ -114,6 +115,7 @@ export class TyphaFleet {
       member.gate.kill();
     }
     await life.typha.stop();
+    life.link.close();
     member.gate.target = 0;
     member.life = undefined;
   }
@@ -184,7 +186,7 @@ export class TyphaFleet {
 
   #exists(path: string): boolean {
     const name = path.split("/").at(-1) ?? "";
-    return path.includes("/netset/") && this.store.has(name);
+    return path.includes("/netset/") && this.#options.store.has(name);
   }
 
   #addresses(): readonly ServerAddress[] {

@@ -12,41 +12,47 @@ const FIRST_METRICS_PORT = 9193;
 const FIRST_HEALTH_PORT = 9298;
 const LOOK_MS = 100;
 
-/** Some `bulrush-typha` processes on one directory of manifests, with mutual TLS. Inside a lab: their ports are fixed. */
+/** Some `bulrush-typha` processes on one datastore, with mutual TLS. Inside a lab: their ports are fixed. */
 export class TyphaProcesses {
   /** What clients need. */
   readonly tls: TLSParameters;
   readonly #workDir: string;
-  readonly #manifestDir: string;
+  readonly #datastore: (index: number) => Readonly<Record<string, string>>;
   readonly #server: TlsFiles;
   readonly #settings: Readonly<Record<string, string>>;
   readonly #programs: (Program | undefined)[] = [];
 
   private constructor(
     workDir: string,
-    manifestDir: string,
+    datastore: (index: number) => Readonly<Record<string, string>>,
     settings: Readonly<Record<string, string>>,
     server: TlsFiles,
     client: TlsFiles,
   ) {
     this.#settings = settings;
     this.#workDir = workDir;
-    this.#manifestDir = manifestDir;
+    this.#datastore = datastore;
     this.#server = server;
     this.tls = { caFile: client.ca, certFile: client.cert, keyFile: client.key, serverCN: "typha-server" };
   }
 
-  /** `settings` of every Typha beside those of ports and TLS, by environment variable. */
+  /**
+   * `datastore`: a directory of manifests, or the settings of each Typha's datastore. `settings` of every Typha beside
+   * those and those of ports and TLS, by environment variable.
+   */
   static async create(
     workDir: string,
-    manifestDir: string,
+    datastore: string | ((index: number) => Readonly<Record<string, string>>),
     settings: Readonly<Record<string, string>> = {},
   ): Promise<TyphaProcesses> {
-    for (const directory of [workDir, manifestDir]) mkdirSync(directory, { recursive: true });
+    mkdirSync(workDir, { recursive: true });
+    if (typeof datastore === "string") mkdirSync(datastore, { recursive: true });
+    const settingsOf =
+      typeof datastore === "string" ? () => ({ DATASTORE_TYPE: "file", BULRUSH_DATASTORE_DIR: datastore }) : datastore;
     const ca = await CertificateAuthority.create();
     const server = writeTlsFiles(workDir, "server", ca, await ca.issue({ commonName: "typha-server" }));
     const client = writeTlsFiles(workDir, "client", ca, await ca.issue({ commonName: "typha-client" }));
-    return new TyphaProcesses(workDir, manifestDir, settings, server, client);
+    return new TyphaProcesses(workDir, settingsOf, settings, server, client);
   }
 
   address(index: number): ServerAddress {
@@ -58,8 +64,7 @@ export class TyphaProcesses {
     this.#programs[index] = Program.start({
       name: "bulrush-typha",
       env: {
-        DATASTORE_TYPE: "file",
-        BULRUSH_DATASTORE_DIR: this.#manifestDir,
+        ...this.#datastore(index),
         TYPHA_LOGFILEPATH: "none",
         TYPHA_LOGSEVERITYSCREEN: "warning",
         TYPHA_SERVERPORT: String(FIRST_SYNC_PORT + index),
@@ -84,16 +89,31 @@ export class TyphaProcesses {
 
   /** Resolves when it is in sync and listens. @throws Error if it ends instead. */
   async ready(index: number): Promise<void> {
-    const url = `http://127.0.0.1:${FIRST_HEALTH_PORT + index}/readiness`;
-    const isReady = (): Promise<boolean> =>
-      fetch(url).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    while (!(await isReady())) {
-      this.check();
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    while (!(await this.#readiness(index))?.ok) await this.#look();
+  }
+
+  /** Resolves when it says that it is not ready, with what it says. @throws Error if it ends instead. */
+  async unready(index: number): Promise<string> {
+    for (;;) {
+      const answer = await this.#readiness(index);
+      if (answer?.ok === false) return answer.text;
+      await this.#look();
     }
+  }
+
+  /** undefined: there is no answer. */
+  async #readiness(index: number): Promise<{ readonly ok: boolean; readonly text: string } | undefined> {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${FIRST_HEALTH_PORT + index}/readiness`);
+      return { ok: answer.ok, text: await answer.text() };
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #look(): Promise<void> {
+    this.check();
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 
   /** Its exit code, or undefined where a signal ended it. */

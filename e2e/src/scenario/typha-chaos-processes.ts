@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { must, seededRandom, systemClock } from "@bulrush/base";
 import { tlsFromParameters } from "@bulrush/sync-client";
 import { FleetClient } from "../fleet/fleet-client.ts";
-import { SetFiles } from "../fleet/set-files.ts";
+import { EtcdSets, writeMany } from "../fleet/etcd-sets.ts";
 import { SetModel } from "../fleet/set-model.ts";
 import { TyphaProcesses } from "../fleet/typha-processes.ts";
 import { LabNetwork } from "../lab/network.ts";
@@ -19,6 +19,9 @@ const WAIT_MS = 300_000;
 const MAX_PEAK_MB = 700;
 const CHANGE_MS = 100;
 const FREEZE_MS = 2000;
+const CUT_MS = 3000;
+/** A kind that says nothing is asked after half a minute; an answer takes its time on a busy machine. */
+const STALE_SECS = "50";
 const PATH_PREFIX = "/calico/v1/netset/";
 
 /** The load of other processes: some 300 clients that behave, and some that do not. */
@@ -44,16 +47,17 @@ function loadPlan(quick: boolean, typhas: TyphaProcesses): LoadPlan {
 
 /**
  * ```
- *   manifests ─watch─> 3 bulrush-typha processes <─mTLS─ bulrush-sync-load's processes: light, judged, bad, storms
- *                          ^  SIGKILL, SIGTERM, SIGSTOP         <─ here: a client pinned to each Typha, some that roam
+ *   etcd <─TcpProxy─ 3 bulrush-typha processes <─mTLS─ bulrush-sync-load's processes: light, judged, bad, storms
+ *           cut          ^  SIGKILL, SIGTERM, SIGSTOP         <─ here: a client pinned to each Typha, some that roam
  * ```
- * Servers see a directory's changes each in their own time. Names come and go only while nobody is disturbed, and all
- * have seen it before the next blow; contents change all the time. So a delete of a name that is there is always wrong.
+ * Names come and go, and contents change, all the time. A name never comes back, so a delete of one that is there is
+ * always wrong.
  */
 export const typhaChaosProcesses: Scenario = {
   name: "typha-chaos-processes",
   summary:
-    "real Typha processes killed, stopped and frozen under a generated load: all end with what the directory has",
+    "real Typha processes killed, stopped, frozen and cut off from etcd under a generated load: all end with what it has",
+  needsKube: true,
   async run({ quick, seed, steps = quick ? 2 : 60, progress }) {
     // A new namespace has no loopback device that is up.
     new LabNetwork();
@@ -61,19 +65,35 @@ export const typhaChaosProcesses: Scenario = {
     const random = seededRandom(seed);
     const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
     const clock = systemClock({ keepAlive: true });
-    const typhas = await TyphaProcesses.create(workDir, join(workDir, "manifests"), {
+    const store = await EtcdSets.start();
+    const proxies = await Promise.all(TYPHAS.map(() => store.proxy()));
+    const datastore = (index: number): Readonly<Record<string, string>> => ({
+      DATASTORE_TYPE: "etcdv3",
+      ETCD_ENDPOINTS: must(proxies[index], "a proxy").endpoint,
+    });
+    const typhas = await TyphaProcesses.create(workDir, datastore, {
       TYPHA_SERVERPINGINTERVALSECS: "2",
       TYPHA_SERVERPONGTIMEOUTSECS: "10",
+      TYPHA_STALEAFTERSECS: STALE_SECS,
     });
-    const files = new SetFiles(join(workDir, "manifests"));
-    const sets = new SetModel(files);
+    const sets = new SetModel(store);
     const names: string[] = [];
     let version = 0;
-    const add = (): void => {
-      names.push(`set-${version}`);
-      sets.set(`set-${version}`, version++);
+    const add = async (): Promise<void> => {
+      const name = `set-${version}`;
+      await sets.set(name, version++);
+      names.push(name);
     };
-    const remove = (): void => sets.delete(must(names.splice(Math.floor(random() * names.length), 1)[0], "a name"));
+    const change = (): Promise<void> => sets.set(pick(names), ++version);
+    const remove = (): Promise<void> =>
+      sets.delete(must(names.splice(Math.floor(random() * names.length), 1)[0], "a name"));
+    /** Changes until it is told to end; resolves with the last write. */
+    const write = async (end: AbortSignal): Promise<void> => {
+      while (!end.aborted) {
+        await pick([add, remove, change, change])();
+        await new Promise((resolve) => setTimeout(resolve, CHANGE_MS));
+      }
+    };
     const tls = await must(tlsFromParameters(typhas.tls), "TLS")();
     const client = (name: string, on: readonly number[]): FleetClient =>
       new FleetClient({
@@ -82,7 +102,7 @@ export const typhaChaosProcesses: Scenario = {
         tls,
         clock,
         random: Math.random,
-        exists: (path) => files.has(path.slice(PATH_PREFIX.length)),
+        exists: (path) => store.has(path.slice(PATH_PREFIX.length)),
       });
     const pinned = TYPHAS.map((i) => client(`pinned-${i}`, [i]));
     const roaming = Array.from({ length: quick ? 3 : 8 }, (_, i) => client(`roaming-${i}`, TYPHAS));
@@ -95,17 +115,29 @@ export const typhaChaosProcesses: Scenario = {
     const judge = new JudgedClient({ name: "judge", plan, tls, clock, random: Math.random });
     const judgedState = (): string | undefined => Object.keys(judge.figures().states)[0];
     const abort = new AbortController();
-    const counts: Record<string, number> = { SIGKILL: 0, SIGTERM: 0, freeze: 0 };
+    const counts: Record<string, number> = { SIGKILL: 0, SIGTERM: 0, freeze: 0, cut: 0, stale: 0 };
     let peakMB = 0;
     const noteMemory = async (): Promise<void> => {
       peakMB = Math.max(peakMB, ...(await typhas.residentMB()));
     };
 
-    const disturb = async (): Promise<void> => {
+    const actions = ["SIGKILL", "cut", "SIGTERM", "SIGKILL", "freeze", "cut", "stale"] as const;
+    const disturb = async (step: number): Promise<void> => {
       const index = pick(TYPHAS);
-      const action = pick(["SIGKILL", "SIGKILL", "SIGTERM", "freeze"] as const);
+      // Each in its turn, so that a short form kills and cuts; then at random.
+      const action = actions[step - 1] ?? pick(actions);
       counts[action] = (counts[action] ?? 0) + 1;
       await noteMemory();
+      if (action === "cut" || action === "stale") {
+        const proxy = must(proxies[index], "a proxy");
+        await typhas.ready(index);
+        proxy.blackHole();
+        // Long enough to be noticed, or too short for it.
+        if (action === "stale") await typhas.unready(index);
+        else await new Promise((resolve) => setTimeout(resolve, CUT_MS));
+        proxy.mend();
+        return;
+      }
       if (action === "freeze") {
         typhas.freeze(index);
         await new Promise((resolve) => setTimeout(resolve, FREEZE_MS));
@@ -119,7 +151,7 @@ export const typhaChaosProcesses: Scenario = {
     };
 
     try {
-      for (let i = 0; i < (quick ? 200 : 2000); i++) add();
+      await writeMany(quick ? 200 : 2000, add);
       for (const i of TYPHAS) typhas.start(i);
       const load = runLoad({
         plan,
@@ -136,14 +168,15 @@ export const typhaChaosProcesses: Scenario = {
       load.catch((error: unknown) => (failure = error as Error));
       for (let step = 1; step <= steps; step++) {
         await until(isCalm, WAIT_MS);
-        for (let i = 0; i < 5; i++) pick([add, remove])();
-        await until(isCalm, WAIT_MS);
-        const writer = setInterval(() => sets.set(pick(names), ++version), CHANGE_MS);
+        const end = new AbortController();
+        const written = write(end.signal);
+        written.catch((error: unknown) => (failure = error as Error));
         try {
-          await disturb();
+          await disturb(step);
           await until(() => pinned.every((one) => one.client.state().phase === "streaming"), WAIT_MS);
         } finally {
-          clearInterval(writer);
+          end.abort();
+          await written.catch(() => {});
         }
         if (failure !== undefined) throw failure;
         progress(`step ${step} of ${steps}: ${JSON.stringify(counts)}`);
@@ -156,8 +189,7 @@ export const typhaChaosProcesses: Scenario = {
       abort.abort();
       const figures = await load;
       if (figures.problems.length > 0) throw new Error(figures.problems.join("\n"));
-      if (figures.judged.state !== judgedState())
-        throw new Error("The judged clients have another state than the directory");
+      if (figures.judged.state !== judgedState()) throw new Error("The judged clients have another state than etcd");
       const wrongDeletes = clients.reduce((sum, one) => sum + one.wrongDeletes, 0);
       if (wrongDeletes > 0) throw new Error(`${wrongDeletes} keys were deleted that are there`);
       if (peakMB > MAX_PEAK_MB) throw new Error(`A Typha had ${peakMB} MB resident`);
@@ -179,6 +211,8 @@ export const typhaChaosProcesses: Scenario = {
       abort.abort();
       await Promise.all([judge.stop(), ...clients.map((one) => one.client.stop())]);
       await typhas.stopAll();
+      for (const proxy of proxies) proxy.stop();
+      await store.stop();
       rmSync(workDir, { recursive: true });
     }
   },

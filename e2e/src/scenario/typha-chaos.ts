@@ -1,5 +1,6 @@
 import { seededRandom, systemClock } from "@bulrush/base";
 import { BAD_WAYS } from "../fleet/bad-peer.ts";
+import { MemoryStore } from "../fleet/memory-store.ts";
 import { SetModel } from "../fleet/set-model.ts";
 import { TyphaFleet } from "../fleet/typha-fleet.ts";
 import { LabNetwork } from "../lab/network.ts";
@@ -21,9 +22,10 @@ export const typhaChaos: Scenario = {
     const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
     const settings = { TYPHA_STALEAFTERSECS: "6", TYPHA_SERVERPINGINTERVALSECS: "1", TYPHA_SERVERPONGTIMEOUTSECS: "5" };
     const clock = systemClock({ keepAlive: true });
-    const fleet = await TyphaFleet.create({ clock, random: Math.random, settings });
-    const beat = setInterval(() => fleet.store.beat(), 500);
-    const sets = new SetModel(fleet.store);
+    const store = new MemoryStore();
+    const fleet = await TyphaFleet.create({ store, clock, random: Math.random, settings });
+    const beat = setInterval(() => store.beat(), 500);
+    const sets = new SetModel(store);
     let version = 0;
     let names = 0;
     // A name never comes back: a delete of one that is there is wrong, whenever it comes.
