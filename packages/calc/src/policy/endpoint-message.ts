@@ -24,6 +24,8 @@ export type ComputedData = Partial<
 >;
 
 const NO_MAP: LabelMap = new Map();
+/** Shared by all messages: most of their lists are empty. */
+const NONE: readonly never[] = [];
 
 /** `withHost`: the graph is of all hosts, so the host name tells endpoints apart. */
 export function workloadId(key: WorkloadEndpointKey, withHost: boolean): WorkloadEndpointID {
@@ -38,21 +40,22 @@ export function workloadMessage(
 ): DataplaneWorkloadEndpoint {
   const qos = value.qosControls;
   const redirect = skipRedirect(value.labels ?? NO_MAP, qos);
+  const limits = qosControls(qos);
   return {
     state: value.state,
     name: value.name,
     mac: value.mac ?? "",
-    profile_ids: value.profile_ids ?? [],
-    ipv4_nets: value.ipv4_nets ?? [],
-    ipv6_nets: value.ipv6_nets ?? [],
+    profile_ids: value.profile_ids ?? NONE,
+    ipv4_nets: value.ipv4_nets ?? NONE,
+    ipv6_nets: value.ipv6_nets ?? NONE,
     tiers,
     ipv4_nat: nats(value.ipv4_nat),
     ipv6_nat: nats(value.ipv6_nat),
-    allow_spoofed_source_prefixes: value.allow_spoofed_source_ips ?? [],
+    allow_spoofed_source_prefixes: value.allow_spoofed_source_ips ?? NONE,
     annotations: value.annotations ?? NO_MAP,
     qos_policies: qosPolicies(qos),
-    ...qosControls(qos),
-    ...(redirect === undefined ? {} : { skip_redir: redirect }),
+    ...(limits !== undefined && { qos_controls: limits }),
+    ...(redirect !== undefined && { skip_redir: redirect }),
     ...computed,
   };
 }
@@ -72,20 +75,20 @@ export function hostMessage(value: HostEndpoint, tiers: HostTiers): DataplaneHos
 }
 
 function nats(mappings: readonly NatMapping[] | undefined): readonly NatInfo[] {
-  return (mappings ?? []).map(({ ext_ip, int_ip }) => ({ ext_ip, int_ip }));
+  return mappings === undefined ? NONE : mappings.map(({ ext_ip, int_ip }) => ({ ext_ip, int_ip }));
 }
 
 /** The limits. The DSCP is none: it goes with the policies below. */
-function qosControls(qos: QoSControls | undefined): Pick<DataplaneWorkloadEndpoint, "qos_controls"> {
-  if (qos === undefined) return {};
+function qosControls(qos: QoSControls | undefined): DataplaneWorkloadEndpoint["qos_controls"] {
+  if (qos === undefined) return undefined;
   const { dscp: _, ...limits } = qos;
-  return Object.keys(limits).length === 0 ? {} : { qos_controls: limits };
+  return Object.keys(limits).length === 0 ? undefined : limits;
 }
 
 /** The DSCP of packets that leave the endpoint, whatever their destination. */
 function qosPolicies(qos: QoSControls | undefined): readonly { readonly destination: string; readonly dscp: number }[] {
   const dscp = qos?.["dscp"];
-  return dscp === undefined || dscp === null ? [] : [{ destination: "", dscp }];
+  return dscp === undefined || dscp === null ? NONE : [{ destination: "", dscp }];
 }
 
 /** Where packets may not be redirected past the interface: its queues limit them, or a virtual machine moves it. */

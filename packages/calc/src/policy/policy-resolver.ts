@@ -135,15 +135,13 @@ export class PolicyResolver implements PlacingListener {
   }
 
   #listsOf(endpoint: LocalEndpoint): TierLists {
-    const groups = [...endpoint.matches];
-    const signature = groups
-      .map((group) => group.id)
-      .sort((a, b) => a - b)
-      .join();
+    const ids: number[] = [];
+    for (const group of endpoint.matches) ids.push(group.id);
+    const signature = ids.sort((a, b) => a - b).join();
     let lists = this.#lists.get(signature);
     if (lists === undefined) {
       const policies: PolicyState[] = [];
-      for (const group of groups) forEachIn(group.policies, (policy) => policies.push(policy));
+      for (const group of endpoint.matches) forEachIn(group.policies, (policy) => policies.push(policy));
       lists = new TierLists(policies, this.#tiers);
       if (this.#lists.size >= MAX_LISTS) this.#lists = new Map();
       this.#lists.set(signature, lists);

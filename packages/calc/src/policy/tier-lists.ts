@@ -81,7 +81,8 @@ function orderTiers(policies: PolicyState[], tiers: ReadonlyMap<string, Tier>): 
   return names.map((name) => ({
     name,
     defaultAction: tiers.get(name)?.defaultAction ?? "",
-    policies: (byTier.get(name) ?? []).sort(comparePolicies),
+    // A copy has exactly the length it needs: lists are kept as long as their endpoints.
+    policies: (byTier.get(name) ?? []).sort(comparePolicies).slice(),
   }));
 }
 
@@ -112,8 +113,8 @@ function select(
     if (ingress.length + egress.length === 0) continue;
     out.push({
       name: tier.name,
-      ingress_policies: ingress,
-      egress_policies: egress,
+      ingress_policies: ingress.slice(),
+      egress_policies: egress.slice(),
       default_action: defaultAction ?? tier.defaultAction,
     });
   }
