@@ -11,6 +11,7 @@ import { limits } from "./limits.ts";
 import { liveConfig } from "./live-config.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
 import { oracleVxlan } from "./oracle-vxlan.ts";
+import { policyOnly } from "./policy-only.ts";
 import { randomKernel } from "./random-kernel.ts";
 import { rollingRestart } from "./rolling-restart.ts";
 import { semanticsKernel } from "./semantics-kernel.ts";
@@ -33,6 +34,7 @@ export const SCENARIOS: readonly Scenario[] = [
   bareHost,
   liveConfig,
   direct,
+  policyOnly,
   typhaKill,
   rollingRestart,
   staleTypha,
