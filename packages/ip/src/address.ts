@@ -140,9 +140,15 @@ export function compareAddresses(a: Address, b: Address): number {
 
 /** The 4 or 16 bytes in network order. */
 export function addressBytes(address: Address): Uint8Array {
-  const bytes = new Uint8Array(address.words.length * 4);
-  const view = new DataView(bytes.buffer);
-  for (const [i, word] of address.words.entries()) view.setUint32(i * 4, word);
+  const { words } = address;
+  const bytes = new Uint8Array(words.length * 4);
+  for (let i = 0, at = 0; i < words.length; i++, at += 4) {
+    const word = words[i] ?? 0;
+    bytes[at] = word >>> 24;
+    bytes[at + 1] = word >>> 16;
+    bytes[at + 2] = word >>> 8;
+    bytes[at + 3] = word;
+  }
   return bytes;
 }
 

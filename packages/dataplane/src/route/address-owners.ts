@@ -1,5 +1,5 @@
 import type { Interfaces } from "../manager/interfaces.ts";
-import type { RouteCandidates } from "./route-candidates.ts";
+import type { RouteCandidates, RouteKey } from "./route-candidates.ts";
 
 /** What has become of a network since it was asked about last. */
 export type OwnerChange =
@@ -26,9 +26,10 @@ export class AddressOwners {
     this.#devices.set(destination, device);
   }
 
-  change(destination: string, candidates: RouteCandidates, interfaces: Interfaces): OwnerChange {
+  /** `key`: one that the network has, or had. */
+  change(destination: string, key: RouteKey, candidates: RouteCandidates, interfaces: Interfaces): OwnerChange {
     const from = this.#devices.get(destination);
-    const device = candidates.localDevice(destination, interfaces);
+    const device = candidates.localDevice(destination, key, interfaces);
     if (device === "waiting" || device === from) return { kind: "same" };
     if (from !== undefined) return { kind: "freed", from, device };
     return device === undefined ? { kind: "same" } : { kind: "claimed", device };
@@ -43,7 +44,6 @@ export class AddressOwners {
 
 /** The address of a network that holds but one, as text; else undefined. */
 export function singleAddress(destination: string): string | undefined {
-  const slash = destination.indexOf("/");
   const full = destination.includes(":") ? "/128" : "/32";
-  return destination.slice(slash) === full ? destination.slice(0, slash) : undefined;
+  return destination.endsWith(full) ? destination.slice(0, -full.length) : undefined;
 }

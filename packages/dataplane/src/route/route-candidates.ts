@@ -8,6 +8,12 @@ export function routeKey(destination: string, metric: number): RouteKey {
   return `${destination} ${metric}`;
 }
 
+/** `routeKey(destination, metric)`, where `known` is a key of the network: most networks have one metric only. */
+export function siblingKey(known: RouteKey, destination: string, metric: number): RouteKey {
+  const at = destination.length + 1;
+  return Number(known.slice(at)) === metric ? known : routeKey(destination, metric);
+}
+
 /** The network of a key. */
 export function destinationOf(key: RouteKey): string {
   return key.slice(0, key.indexOf(" "));
@@ -94,10 +100,10 @@ export class RouteCandidates {
    * The device of the local workload that has this network. `waiting`: one claims it, but its interface is not up.
    * `undefined`: none claims it.
    */
-  localDevice(destination: string, interfaces: Interfaces): number | "waiting" | undefined {
+  localDevice(destination: string, known: RouteKey, interfaces: Interfaces): number | "waiting" | undefined {
     let waiting = false;
     for (const metric of this.#metrics) {
-      const key = routeKey(destination, metric);
+      const key = siblingKey(known, destination, metric);
       const candidates = this.#byKey.get(key);
       if (candidates === undefined) continue;
       const winner = this.winner(key, interfaces);

@@ -4,7 +4,14 @@ import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
 import { AddressOwners, singleAddress } from "./address-owners.ts";
-import { destinationOf, RouteCandidates, type RouteKey, routeKey, type Winner } from "./route-candidates.ts";
+import {
+  destinationOf,
+  RouteCandidates,
+  type RouteKey,
+  routeKey,
+  siblingKey,
+  type Winner,
+} from "./route-candidates.ts";
 import type { RouteClass, RouteTarget } from "./route-class.ts";
 import { isOwnRoute, isWorkloadInterface, type RouteOwnership } from "./route-ownership.ts";
 
@@ -147,10 +154,11 @@ export class RouteTable {
     const deletes = new Writes();
     for (const key of this.#dirty) {
       const destination = destinationOf(key);
-      if (singleAddress(destination) === undefined) continue;
-      const others = this.#takeFromOwner(destination, nowMs);
+      const address = singleAddress(destination);
+      if (address === undefined) continue;
+      const others = this.#takeFromOwner(destination, key, nowMs);
       if (others === undefined) continue;
-      freed.push(singleAddress(destination) ?? destination);
+      freed.push(address);
       for (const other of others) {
         const route = this.#kernel.get(other);
         if (route !== undefined) deletes.add(other, { kind: "delete-route", route });
@@ -164,13 +172,13 @@ export class RouteTable {
    * Settles who has the address. Gives the keys whose kernel routes lead to whoever had it before, or `undefined` when
    * nobody had.
    */
-  #takeFromOwner(destination: string, nowMs: number): RouteKey[] | undefined {
-    const change = this.#owners.change(destination, this.#candidates, this.#interfaces);
+  #takeFromOwner(destination: string, known: RouteKey, nowMs: number): RouteKey[] | undefined {
+    const change = this.#owners.change(destination, known, this.#candidates, this.#interfaces);
     if (change.kind === "same") return undefined;
     const { device } = change;
     const others: RouteKey[] = [];
     for (const metric of this.#metrics) {
-      const key = routeKey(destination, metric);
+      const key = siblingKey(known, destination, metric);
       const route = this.#kernel.get(key);
       if (route === undefined || route.device === device) continue;
       if (change.kind === "claimed" || route.device === change.from) others.push(key);

@@ -1,4 +1,4 @@
-import { addressBytes } from "@bulrush/ip";
+import { addressBytes, type Cidr } from "@bulrush/ip";
 import { AttributeReader } from "../message/attribute-reader.ts";
 import { align4 } from "../message/header.ts";
 import { malformed } from "../message/malformed.ts";
@@ -68,13 +68,14 @@ export function writeRoute(writer: MessageWriter, route: Route): void {
   const cidr = mustCidr(route.destination);
   const type = route.type ?? "unicast";
   const scope = cidr.family === 6 ? "universe" : (route.scope ?? defaultScope(route, type));
-  writeBody(writer, route, TYPES.indexOf(type), scopeNumber(scope), route.protocol ?? RTPROT_BOOT);
+  writeBody(writer, route, cidr, TYPES.indexOf(type), scopeNumber(scope), route.protocol ?? RTPROT_BOOT);
 }
 
 /** A route to delete: what is not given matches anything (scope nowhere, type and protocol 0). */
 export function writeRouteSelector(writer: MessageWriter, route: Route): void {
   const type = route.type === undefined ? 0 : TYPES.indexOf(route.type);
-  writeBody(writer, route, type, scopeNumber(route.scope ?? "nowhere"), route.protocol ?? 0);
+  const scope = scopeNumber(route.scope ?? "nowhere");
+  writeBody(writer, route, mustCidr(route.destination), type, scope, route.protocol ?? 0);
 }
 
 function defaultScope(route: Route, type: RouteType): RouteScope {
@@ -83,8 +84,14 @@ function defaultScope(route: Route, type: RouteType): RouteScope {
   return "link";
 }
 
-function writeBody(writer: MessageWriter, route: Route, type: number, scope: number, protocol: number): void {
-  const cidr = mustCidr(route.destination);
+function writeBody(
+  writer: MessageWriter,
+  route: Route,
+  cidr: Cidr,
+  type: number,
+  scope: number,
+  protocol: number,
+): void {
   const table = route.table ?? RT_TABLE_MAIN;
   writer.u8(kernelFamily(cidr.family));
   writer.u8(cidr.prefixLength);
