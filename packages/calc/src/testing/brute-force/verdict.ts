@@ -1,4 +1,4 @@
-import type { Rule, WorkloadEndpoint } from "@bulrush/model";
+import type { HostEndpoint, Policy, Rule, WorkloadEndpoint } from "@bulrush/model";
 import type { ExplainStep } from "../../explain/flow.ts";
 import { entriesOf, type View } from "./contents.ts";
 import { missOf, type Packet } from "./packet.ts";
@@ -10,12 +10,31 @@ type NaiveStep = Omit<ExplainStep, "why">;
 
 /** What one end says of a packet, and every reason that was met on the way. */
 export interface NaiveVerdict {
-  readonly verdict: "allow" | "deny";
+  /** "none": of a part of a host endpoint's policy that leaves the packet to others. */
+  readonly verdict: "allow" | "deny" | "none";
   readonly tier: string;
   readonly policy: string;
   readonly rule: number | null;
   readonly steps: readonly NaiveStep[];
   readonly reasons: readonly string[];
+}
+
+/**
+ * Which policies judge: all of a workload, or of a host endpoint those for its own traffic, those that only look at
+ * packets ahead of connection tracking or of DNAT, and those for traffic that passes through.
+ */
+export type Part = "normal" | "untracked" | "pre-dnat" | "forward";
+
+function isPart(policy: Policy, part: Part): boolean {
+  if (part === "untracked") return policy.untracked === true;
+  if (part === "pre-dnat") return policy.pre_dnat === true && policy.untracked !== true;
+  if (policy.untracked === true || policy.pre_dnat === true) return false;
+  return part === "normal" || policy.apply_on_forward === true;
+}
+
+/** True where a part of a host endpoint has something to say in a direction, be it staged. */
+export function hasPart(view: View, endpoint: HostEndpoint, direction: "ingress" | "egress", part: Part): boolean {
+  return policiesFor(view, endpoint).some(({ policy }) => isPart(policy, part) && hasType(policy, direction));
 }
 
 /**
@@ -25,9 +44,10 @@ export interface NaiveVerdict {
  */
 export function judge(
   view: View,
-  endpoint: WorkloadEndpoint,
+  endpoint: WorkloadEndpoint | HostEndpoint,
   direction: "ingress" | "egress",
   packet: Packet,
+  part: Part = "normal",
 ): NaiveVerdict {
   const steps: NaiveStep[] = [];
   const reasons: string[] = [];
@@ -38,7 +58,7 @@ export function judge(
     return { verdict: action === "allow" ? "allow" : "deny", tier, policy, rule, steps, reasons };
   };
   const end: NaiveStep = { tier: "", policy: "", rule: null, outcome: "ended", action: "deny" };
-  if (endpoint.state === "inactive") return decided(end, "inactive");
+  if ("state" in endpoint && endpoint.state === "inactive") return decided(end, "inactive");
 
   /** The step that decides, if a rule does. */
   const tryRules = (tier: string, policy: string, rules: readonly Rule[]): NaiveStep | undefined => {
@@ -60,7 +80,7 @@ export function judge(
 
   const lists = direction === "ingress" ? "inbound_rules" : "outbound_rules";
   const policies = policiesFor(view, endpoint).filter(
-    ({ policy }) => !policy.untracked && !policy.pre_dnat && hasType(policy, direction),
+    ({ policy }) => isPart(policy, part) && hasType(policy, direction),
   );
   tiers: for (const tier of orderedTiers(view, policies)) {
     let isEnforced = false;
@@ -83,12 +103,15 @@ export function judge(
       reasons.push("tier without an enforced policy");
       continue;
     }
+    // Those parts only add to what normal policy says.
+    if (part === "untracked" || part === "pre-dnat") continue;
     const action = tier.action === "Pass" ? "pass" : "deny";
     const step: NaiveStep = { tier: tier.name, policy: "", rule: null, outcome: "ended", action };
     if (action === "deny") return decided(step, tier.action === "" ? "end of an unknown tier" : "end of a tier");
     steps.push(step);
     reasons.push("end of a tier that passes");
   }
+  if (part !== "normal") return { verdict: "none", tier: "", policy: "", rule: null, steps, reasons };
   for (const id of endpoint.profile_ids) {
     const profile = entriesOf(view.contents, "ProfileRules").find(([key]) => key.name === id)?.[1];
     const step = tryRules("", `profile/${id}`, profile === undefined ? [{ action: "deny" }] : profile[lists]);
