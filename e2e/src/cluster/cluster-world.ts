@@ -6,6 +6,7 @@ import { convertResources } from "@bulrush/datastore";
 import { formatAddress, parseAddress } from "@bulrush/ip";
 import type { Resource, Update } from "@bulrush/model";
 import { openRouteConnection } from "@bulrush/netlink";
+import type { ServerAddress, TLSMaterial } from "@bulrush/sync-client";
 import { buildKustomization } from "../deploy/kustomize.ts";
 import { asObject, DEPLOY, parseYaml } from "../deploy/manifest.ts";
 import { KUSTOMIZE } from "../deploy/variants.ts";
@@ -17,7 +18,7 @@ import { type LabPlan, planLab } from "../lab/plan.ts";
 import { Prober } from "../lab/prober.ts";
 import { Program } from "../lab/program.ts";
 import { Kubelet, type KubeNode, type RunningPod } from "./kubelet.ts";
-import { TyphaView } from "./typha-view.ts";
+import { SYNC_PORT, TyphaView } from "./typha-view.ts";
 
 /** The address of the Service `kubernetes`: that of the fabric's loopback device here. */
 const SERVICE_ADDRESS = "10.96.0.1";
@@ -180,10 +181,31 @@ export class ClusterWorld {
    * Typha has them and every agent has them in its kernel.
    */
   async sync(resources: readonly Resource[]): Promise<void> {
+    await this.settle(await this.write(resources));
+  }
+
+  /** The same without waiting for anybody. The KVs that the API server then has. */
+  async write(resources: readonly Resource[]): Promise<readonly Update[]> {
     const { updates, problems } = await this.store.sync([...this.nodeResources(), ...resources]);
     if (problems.length > 0) throw new Error(problems.join("\n"));
     this.#reshape(resources, updates);
-    await this.settle(updates);
+    return updates;
+  }
+
+  /** Where agents find the Typhas now. */
+  servers(): readonly ServerAddress[] {
+    return this.typhas.map(({ node }) => ({ host: node.address, port: SYNC_PORT }));
+  }
+
+  /** With the certificate of an agent. */
+  async clientTls(): Promise<TLSMaterial> {
+    const [typha] = this.#typhas.values();
+    return must(typha, "a Typha").view.tls();
+  }
+
+  /** What a Typha's admin API answers. */
+  async askTypha(pod: RunningPod, path: string): Promise<unknown> {
+    return must(this.#typhas.get(pod.name), "a Typha").view.ask(path);
   }
 
   /** The KVs that the API server's present contents stand for. */

@@ -61,11 +61,10 @@ export class ContainerProcess {
     mkdirSync(root, { recursive: true });
     mkdirSync(dirname(logFile), { recursive: true });
     const capabilities = (container.securityContext?.capabilities?.add ?? []).map((name) => `+${name.toLowerCase()}`);
-    const program = [
-      ...["setpriv", `--bounding-set=${["-all", ...capabilities].join(",")}`, "--inh-caps=-all", "--ambient-caps=-all"],
-      ...(container.securityContext?.allowPrivilegeEscalation === false ? ["--no-new-privs"] : []),
-      ...[process.execPath, "--conditions=bulrush-source", ...nodeArgs, join(ROOT, entry)],
-    ];
+    const bounding = `--bounding-set=${["-all", ...capabilities].join(",")}`;
+    const noMore = container.securityContext?.allowPrivilegeEscalation === false ? ["--no-new-privs"] : [];
+    const node = [process.execPath, "--conditions=bulrush-source", ...nodeArgs, join(ROOT, entry)];
+    const program = ["setpriv", bounding, "--inh-caps=-all", "--ambient-caps=-all", ...noMore, ...node];
     const log = openSync(logFile, "a");
     const launch = (): ChildProcess =>
       spawn("unshare", ["--mount", "--propagation=private", "sh", "-euc", rootScript(options), "sh", ...program], {

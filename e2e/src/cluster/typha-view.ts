@@ -1,13 +1,15 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { must } from "@bulrush/base";
 import type { Update } from "@bulrush/model";
+import { type TLSMaterial, tlsFromParameters } from "@bulrush/sync-client";
 import { envValue, onlyContainer, templateOf } from "../deploy/workload.ts";
 import type { KubeAdmin, KubeObject } from "../kube/kube-admin.ts";
-import { Follower } from "../lab/follower.ts";
+import { Follower, type FollowerOptions } from "../lab/follower.ts";
 import type { RunningPod } from "./kubelet.ts";
 import { getInside } from "./namespace-http.ts";
 
-const SYNC_PORT = 5473;
+export const SYNC_PORT = 5473;
 const ADMIN_PORT = 9097;
 
 interface ClientsAnswer {
@@ -18,10 +20,14 @@ interface ClientsAnswer {
 export class TyphaView {
   readonly #pod: RunningPod;
   readonly #follower: Follower;
+  readonly #tls: FollowerOptions["tls"];
+  readonly #serverCN: string;
 
-  private constructor(pod: RunningPod, follower: Follower) {
+  private constructor(pod: RunningPod, { tls, serverCN }: Pick<FollowerOptions, "tls" | "serverCN">) {
     this.#pod = pod;
-    this.#follower = follower;
+    this.#tls = tls;
+    this.#serverCN = serverCN;
+    this.#follower = new Follower({ host: pod.node.address, port: SYNC_PORT, tls, serverCN });
   }
 
   /** With the certificate and the rule of the agents' manifest. */
@@ -38,17 +44,13 @@ export class TyphaView {
       writeFileSync(join(directory, name), bytes);
       return join(directory, name);
     };
-    const follower = new Follower({
-      host: pod.node.address,
-      port: SYNC_PORT,
-      tls: {
-        ca: file("ca.crt", caBundle),
-        cert: file("tls.crt", Buffer.from(secret["tls.crt"] ?? "", "base64")),
-        key: file("tls.key", Buffer.from(secret["tls.key"] ?? "", "base64")),
-      },
-      serverCN: envValue(onlyContainer(templateOf(agents)), "FELIX_TYPHACN") ?? "",
-    });
-    return new TyphaView(pod, follower);
+    const tls = {
+      ca: file("ca.crt", caBundle),
+      cert: file("tls.crt", Buffer.from(secret["tls.crt"] ?? "", "base64")),
+      key: file("tls.key", Buffer.from(secret["tls.key"] ?? "", "base64")),
+    };
+    const serverCN = envValue(onlyContainer(templateOf(agents)), "FELIX_TYPHACN") ?? "";
+    return new TyphaView(pod, { tls, serverCN });
   }
 
   /** Resolves once this Typha holds exactly these KVs, with its sequence. */
@@ -58,12 +60,24 @@ export class TyphaView {
 
   /** Hosts whose agents told this Typha that they have this sequence in their kernels. */
   async hostsThatApplied(sequence: number): Promise<readonly string[]> {
-    const { status, text } = await getInside(this.#pod.node.network, ADMIN_PORT, "/api/v1/clients");
-    if (status !== 200) throw new Error(`${this.#pod.name}: ${status} ${text}`);
-    const { clients } = JSON.parse(text) as ClientsAnswer;
+    const { clients } = (await this.ask("/api/v1/clients")) as ClientsAnswer;
     return clients.flatMap(({ hostname, appliedSequence }) =>
       appliedSequence !== null && appliedSequence >= sequence ? [hostname] : [],
     );
+  }
+
+  /** What the admin API answers. */
+  async ask(path: string): Promise<unknown> {
+    const { status, text } = await getInside(this.#pod.node.network, ADMIN_PORT, path);
+    if (status !== 200) throw new Error(`${this.#pod.name}: ${path}: ${status} ${text}`);
+    return JSON.parse(text) as unknown;
+  }
+
+  /** For one more client. */
+  tls(): Promise<TLSMaterial> {
+    const { ca: caFile, cert: certFile, key: keyFile } = this.#tls;
+    const source = tlsFromParameters({ caFile, certFile, keyFile, serverCN: this.#serverCN });
+    return must(source, "TLS")();
   }
 
   close(): Promise<void> {

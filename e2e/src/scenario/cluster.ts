@@ -18,7 +18,7 @@ const MAX_GAP_MS = 15_000;
 const CAP_NET_ADMIN = 1n << 12n;
 
 /** Pods over three hosts, so that there are flows inside a host and between any two. */
-function spread(resources: readonly Resource[]): Resource[] {
+export function spread(resources: readonly Resource[]): Resource[] {
   const pods = resources.filter(({ kind }) => kind !== "Node");
   return pods.map((resource) => {
     const { podIPs } = (resource.status ?? {}) as { readonly podIPs?: readonly { readonly ip: string }[] };
