@@ -17,21 +17,27 @@ function wrongCells(judge: Judge, cells: readonly OracleCell[]): string[] {
   });
 }
 
-/** Every step is reached twice: by increments on one graph, and at once on a new one. */
+/**
+ * Every step is reached three times: by increments on one graph, by increments in reversed order on another, and at once
+ * on a new one.
+ */
 for (const [number, { description, steps }] of loadOracleCases().entries()) {
   test(`oracle case ${number}: ${description}`, () => {
     const world = new OracleWorld();
     const incremental = new Judge();
+    const reversed = new Judge();
     for (const [i, step] of steps.entries()) {
       for (const action of step.actions) world.apply(action);
       const { updates, problems } = convertResources(world.resources());
       assert.deepEqual(problems, []);
       incremental.update(updates);
+      reversed.update(updates.toReversed());
       const fresh = new Judge();
       fresh.update(updates);
       const cells = cellsOf(step);
       assert.ok(cells.length > 0);
       assert.deepEqual(wrongCells(incremental, cells), [], `step ${i}, by increments`);
+      assert.deepEqual(wrongCells(reversed, cells), [], `step ${i}, in reversed order`);
       assert.deepEqual(wrongCells(fresh, cells), [], `step ${i}, at once`);
     }
   });
