@@ -1,5 +1,5 @@
 import { must } from "@bulrush/base";
-import { openRouteConnection, type RouteConnection, type RouteOperation } from "@bulrush/netlink";
+import { type LinkChange, openRouteConnection, type RouteConnection, type RouteOperation } from "@bulrush/netlink";
 import { type NftConnection, openNftConnection, Transaction } from "@bulrush/nftables";
 import type { LabSession } from "../lab/session.ts";
 import type { Choices } from "../random/choices.ts";
@@ -123,14 +123,15 @@ export const FAULTS: readonly Fault[] = [
     name: "interfaces of workloads renamed, and named back",
     opens: false,
     strike({ routes }) {
-      for (const [i, link] of workloadLinks(routes).entries()) {
-        const away = `away${i}`;
-        routes.write({ kind: "change-link", link, change: { up: false } });
-        routes.write({ kind: "change-link", link, change: { name: away } });
-        routes.write({ kind: "change-link", link: away, change: { up: true } });
-        routes.write({ kind: "change-link", link: away, change: { up: false } });
-        routes.write({ kind: "change-link", link: away, change: { name: link } });
-        routes.write({ kind: "change-link", link, change: { up: true } });
+      for (const name of workloadLinks(routes)) {
+        const link = must(routes.link(name), name).index;
+        const change = (what: LinkChange): void => routes.write({ kind: "change-link", link, change: what });
+        change({ up: false });
+        change({ name: `away${link}` });
+        change({ up: true });
+        change({ up: false });
+        change({ name });
+        change({ up: true });
       }
       return undefined;
     },

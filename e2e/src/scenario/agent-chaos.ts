@@ -19,10 +19,12 @@ class ChaosRun {
   readonly #session: LabSession;
   readonly #traffic: Traffic;
   readonly #choices: Choices;
+  readonly #progress: (text: string) => void;
   readonly #hands: Readonly<Record<(typeof HOSTS)[number], HostHands>>;
   readonly totals = { kills: 0, faults: 0, overruns: 0, longestRepairMs: 0, longestOpenMs: 0, packets: 0, leaked: 0 };
 
-  constructor(session: LabSession, traffic: Traffic, choices: Choices) {
+  constructor(session: LabSession, traffic: Traffic, choices: Choices, progress: (text: string) => void) {
+    this.#progress = progress;
     this.#session = session;
     this.#traffic = traffic;
     this.#choices = choices;
@@ -99,6 +101,7 @@ class ChaosRun {
     if (expected !== undefined) await untilReported(host, sinceMs, expected);
     await untilWhole(host);
     const tookMs = Math.round(performance.now() - startMs);
+    this.#progress(`${host}: ${fault.name}: as meant again after ${tookMs} ms`);
     this.totals.longestRepairMs = Math.max(this.totals.longestRepairMs, tookMs);
     if (fault.opens) {
       this.totals.longestOpenMs = Math.max(this.totals.longestOpenMs, tookMs);
@@ -129,7 +132,7 @@ export const agentChaos: Scenario = {
     const session = await startChaosSession(chaosWorld(choices));
     try {
       const traffic = await startChaosTraffic(session);
-      const run = new ChaosRun(session, traffic, choices);
+      const run = new ChaosRun(session, traffic, choices, progress);
       try {
         for (let round = 1; round <= rounds; round++) {
           for (let i = 0; i < (quick ? QUICK_KILLS : KILLS); i++) await run.kill();
