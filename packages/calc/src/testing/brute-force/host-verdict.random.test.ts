@@ -3,9 +3,18 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import { seededRandom } from "@bulrush/base";
 import { parseAddress } from "@bulrush/ip";
-import { formatKey, type HostEndpoint, type HostEndpointKey, type Policy, PROTOCOL_NUMBERS } from "@bulrush/model";
+import {
+  formatKey,
+  type HostEndpoint,
+  type HostEndpointKey,
+  type Policy,
+  PROTOCOL_NUMBERS,
+  type WorkloadEndpoint,
+  type WorkloadEndpointKey,
+} from "@bulrush/model";
+import type { WorkloadEndpointID } from "@bulrush/proto";
 import { explainFlow } from "../../explain/explain-flow.ts";
-import type { Flow } from "../../explain/flow.ts";
+import type { Flow, FlowEnd } from "../../explain/flow.ts";
 import { DEFAULT_CALC_CONFIG } from "../../graph/config.ts";
 import { type KV, Rig } from "../harness.ts";
 import { entriesOf, type View } from "./contents.ts";
@@ -30,43 +39,62 @@ function line(part: string, direction: string, { verdict, tier, policy, rule, st
 type Said = Pick<NaiveVerdict, "verdict" | "tier" | "policy" | "rule" | "steps">;
 
 /** The parts in the order of the packet's way; the first that decides is the last. */
-function naiveHosts(view: View, endpoint: HostEndpoint, direction: "ingress" | "egress", packet: Packet): Said[] {
-  const parts: readonly Part[] = ["untracked", "pre-dnat", "normal"];
-  const said: Said[] = [];
+function naiveHosts(
+  view: View,
+  endpoint: HostEndpoint,
+  { direction, packet, workload }: HostFlow,
+): (Said & { readonly part: Part })[] {
+  // What a workload sends out through its host has met the host's other policy, if any, before.
+  const ahead: readonly Part[] = workload !== undefined && direction === "egress" ? [] : ["untracked", "pre-dnat"];
+  const parts: readonly Part[] = [...ahead, workload === undefined ? "normal" : "forward"];
+  const said: (Said & { readonly part: Part })[] = [];
   for (const part of parts) {
     // The endpoint of all interfaces has no policy ahead of connection tracking; nothing leaves ahead of DNAT.
     if (part === "untracked" && endpoint.name === "*") continue;
     if (part === "pre-dnat" && direction === "egress") continue;
     if (part !== "normal" && !hasPart(view, endpoint, direction, part)) continue;
     const verdict = judge(view, endpoint, direction, packet, part);
-    said.push({ ...verdict, part } as Said);
+    said.push({ ...verdict, part });
     if (verdict.verdict !== "none") break;
   }
   return said;
 }
 
+interface HostFlow {
+  readonly flow: Flow;
+  readonly packet: Packet;
+  readonly direction: "ingress" | "egress";
+  /** The workload behind the host endpoint; undefined for a flow of the host itself. */
+  readonly workload: WorkloadEndpoint | undefined;
+}
+
+/** A flow between the host, or a workload on it, and an address that is nobody's. */
 function randomHostFlow(
   d: Dice,
   [key, value]: readonly [HostEndpointKey, HostEndpoint],
-): { readonly flow: Flow; readonly packet: Packet; readonly direction: "ingress" | "egress" } | undefined {
-  const own = [...value.expected_ipv4_addrs, ...value.expected_ipv6_addrs].map((text) => parseAddress(text));
-  const address = d.pick(own);
-  if (address === undefined) return undefined;
-  const ipVersion = address.family;
-  // Nobody's: so no workload and no other host judges as well.
+  workloads: readonly (readonly [WorkloadEndpointKey, WorkloadEndpoint])[],
+): HostFlow | undefined {
+  const behind = workloads.length > 0 && d.chance(0.5) ? d.pick(workloads) : undefined;
+  const texts =
+    behind === undefined
+      ? [...value.expected_ipv4_addrs, ...value.expected_ipv6_addrs]
+      : [...behind[1].ipv4_nets, ...behind[1].ipv6_nets].map((net) => net.split("/")[0] ?? "");
+  const own = texts.map(parseAddress).filter((address) => address !== undefined);
+  if (own.length === 0) return undefined;
+  const ipVersion = d.pick(own).family;
   const peer = ipVersion === 4 ? d.pick(["8.8.8.8", "11.0.0.7"]) : "2001:db8::9";
-  const peerAddress = parseAddress(peer);
-  assert.ok(peerAddress !== undefined);
+  // Of its addresses the first of the family is the flow's.
+  const [near, far] = [own.find((one) => one.family === ipVersion), parseAddress(peer)];
+  assert.ok(near !== undefined && far !== undefined);
   const protocol = d.pick(["tcp", "udp", "sctp", ipVersion === 4 ? "icmp" : "icmpv6"]);
   const ports = protocol.startsWith("icmp") ? {} : { port: d.pick(PORT_NUMBERS), sourcePort: d.pick(PORT_NUMBERS) };
   const direction = d.pick(["ingress", "egress"] as const);
-  const host = { hostEndpoint: `${key.hostname}/${key.endpoint}` };
-  const [source, destination] = direction === "ingress" ? [{ address: peer }, host] : [host, { address: peer }];
-  // Of its addresses the first of the family is the flow's.
-  const first = own.find((one) => one?.family === ipVersion) ?? address;
-  const [src, dst] = direction === "ingress" ? [peerAddress, first] : [first, peerAddress];
+  const nearEnd: FlowEnd =
+    behind === undefined ? { hostEndpoint: `${key.hostname}/${key.endpoint}` } : { endpoint: idOf(behind[0]) };
+  const ends = direction === "ingress" ? [{ address: peer }, nearEnd] : [nearEnd, { address: peer }];
+  const [src, dst] = direction === "ingress" ? [far, near] : [near, far];
   return {
-    flow: { source, destination, protocol, ipVersion, ...ports },
+    flow: { source: ends[0] as FlowEnd, destination: ends[1] as FlowEnd, protocol, ipVersion, ...ports },
     packet: {
       ipVersion,
       protocol: PROTOCOL_NUMBERS.get(protocol) ?? 0,
@@ -75,15 +103,26 @@ function randomHostFlow(
       icmp: undefined,
     },
     direction,
+    workload: behind?.[1],
   };
 }
 
-/** Policies ahead of connection tracking or DNAT are few among random ones, and those that decide fewer. */
-function aheadOfAll(d: Dice, { key, value }: KV): KV {
+function idOf({ hostname, orchestrator, workload, endpoint }: WorkloadEndpointKey): WorkloadEndpointID {
+  return { hostname, orchestrator, workload, endpoint };
+}
+
+/** Policies of one of these kinds are few among random ones, and those that decide fewer. */
+function ofOneKind(d: Dice, { key, value }: KV): KV {
   const { untracked: _, pre_dnat: __, ...rest } = value as Policy;
   const rules = [{ action: d.pick(["allow", "deny"] as const), ...(d.chance(0.3) && { protocol: "tcp" }) }];
-  const outbound_rules = d.chance(0.5) ? rules : rest.outbound_rules;
-  return { key, value: { ...rest, outbound_rules, ...d.pick([{ untracked: true }, { pre_dnat: true }]) } };
+  const lists = d.chance(0.5) ? { inbound_rules: rules, outbound_rules: rules } : {};
+  const kind = d.pick([
+    { untracked: true },
+    { pre_dnat: true },
+    { apply_on_forward: true },
+    { apply_on_forward: true },
+  ]);
+  return { key, value: { ...rest, ...lists, ...kind } };
 }
 
 test("explainFlow() says of host endpoints what reading all policies says", (t) => {
@@ -91,7 +130,7 @@ test("explainFlow() says of host endpoints what reading all policies says", (t) 
   for (let seed = SEED; seed < SEED + CLUSTERS; seed++) {
     const random = seededRandom(seed);
     const d = dice(random);
-    const kvs = randomContents(d).map((kv) => (kv.key.type === "Policy" && d.chance(0.4) ? aheadOfAll(d, kv) : kv));
+    const kvs = randomContents(d).map((kv) => (kv.key.type === "Policy" && d.chance(0.6) ? ofOneKind(d, kv) : kv));
     const contents = new Map(kvs.map((kv) => [formatKey(kv.key), kv]));
     const view: View = { contents, hostname: "*", config: DEFAULT_CALC_CONFIG };
     const endpoints = entriesOf(contents, "HostEndpoint");
@@ -102,10 +141,14 @@ test("explainFlow() says of host endpoints what reading all policies says", (t) 
     rig.flush();
     for (let i = 0; i < FLOWS; i++) {
       const entry = d.pick(endpoints);
-      const made = randomHostFlow(d, entry);
+      // Of several endpoints of a host it cannot be said which one a workload's packets pass.
+      const isAlone = endpoints.filter(([{ hostname }]) => hostname === entry[0].hostname).length === 1;
+      const workloads = entriesOf(contents, "WorkloadEndpoint").filter(([one]) => one.hostname === entry[0].hostname);
+      const made = randomHostFlow(d, entry, isAlone ? workloads : []);
       if (made === undefined) continue;
-      const { flow, packet, direction } = made;
-      const expected = naiveHosts(view, entry[1], direction, packet) as (Said & { readonly part: Part })[];
+      const { flow, packet, direction, workload } = made;
+      const expected = naiveHosts(view, entry[1], made);
+      const own = workload && judge(view, workload, direction, packet).verdict;
       const said = explainFlow(rig.state, flow, { hosts: NO_FAILSAFE });
       const shown = (): string => `seed ${seed} (BULRUSH_SEED=${seed} begins with it): ${inspect(flow, { depth: 5 })}`;
       assert.deepEqual(
@@ -113,7 +156,8 @@ test("explainFlow() says of host endpoints what reading all policies says", (t) 
         expected.map((one) => line(one.part, direction, one)),
         shown(),
       );
-      assert.equal(said.verdict, expected.at(-1)?.verdict === "deny" ? "deny" : "allow", shown());
+      const isDenied = own === "deny" || expected.at(-1)?.verdict === "deny";
+      assert.equal(said.verdict, isDenied ? "deny" : "allow", shown());
       for (const { part, verdict } of expected) {
         const name = `${part} ${direction} ${verdict}`;
         counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -127,6 +171,7 @@ test("explainFlow() says of host endpoints what reading all policies says", (t) 
       `untracked egress ${verdict}`,
       `pre-dnat ingress ${verdict}`,
     ]),
+    ...["allow", "deny", "none"].flatMap((verdict) => [`forward ingress ${verdict}`, `forward egress ${verdict}`]),
     ...["allow", "deny"].flatMap((verdict) => [`normal ingress ${verdict}`, `normal egress ${verdict}`]),
   ];
   assert.deepEqual(
