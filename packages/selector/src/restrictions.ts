@@ -14,7 +14,6 @@ export interface LabelRestriction {
 
 export type LabelRestrictions = ReadonlyMap<string, LabelRestriction>;
 
-const NONE: LabelRestrictions = new Map();
 const PRESENT: LabelRestriction = { mustBePresent: true, mustBeAbsent: false, mustHaveOneOfValues: undefined };
 const ABSENT: LabelRestriction = { mustBePresent: false, mustBeAbsent: true, mustHaveOneOfValues: undefined };
 
@@ -46,15 +45,50 @@ function anyOf(all: readonly LabelRestriction[]): LabelRestriction | undefined {
   return { mustBePresent, mustBeAbsent, mustHaveOneOfValues: values };
 }
 
-function intersect(operands: readonly SelectorNode[]): LabelRestrictions {
-  const out = new Map<string, LabelRestriction>();
-  for (const operand of operands) {
-    for (const [label, restriction] of restrictionsOf(operand)) {
-      const known = out.get(label);
-      out.set(label, known === undefined ? restriction : both(known, restriction));
-    }
+/** Adds what `node` restricts to what `out` holds already, which must hold as well. */
+function restrictFurther(node: SelectorNode, out: Map<string, LabelRestriction>): void {
+  if (node.op === Op.and) {
+    for (const operand of node.operands) restrictFurther(operand, out);
+    return;
   }
-  return out;
+  if (node.op === Op.or) {
+    for (const [label, restriction] of unite(node.operands)) addRestriction(label, restriction, out);
+    return;
+  }
+  const term = node.op === Op.not ? node.operands[0] : node;
+  const restriction = ofTerm(node);
+  if (restriction !== undefined && "label" in term) addRestriction(term.label, restriction, out);
+}
+
+function addRestriction(label: string, restriction: LabelRestriction, out: Map<string, LabelRestriction>): void {
+  const known = out.get(label);
+  out.set(label, known === undefined ? restriction : both(known, restriction));
+}
+
+/** What a condition, or the negation of one, says of its label; `undefined`: nothing that an index could use, or a group. */
+function ofTerm(node: SelectorNode): LabelRestriction | undefined {
+  switch (node.op) {
+    case Op.has:
+    case Op.contains:
+    case Op.startsWith:
+    case Op.endsWith:
+      return PRESENT;
+    case Op.equal:
+      return oneOf([node.value]);
+    case Op.in:
+      return oneOf([...node.values]);
+    case Op.not:
+      return node.operands[0].op === Op.has ? ABSENT : undefined;
+    case Op.all:
+    case Op.global:
+    case Op.notEqual:
+    case Op.notIn:
+    case Op.and:
+    case Op.or:
+      return undefined;
+    default:
+      return unreachable(node);
+  }
 }
 
 /** One pass over all the operands: pairwise, a long `||` would cost the square of its length. */
@@ -77,30 +111,8 @@ function unite(operands: readonly SelectorNode[]): LabelRestrictions {
 
 /** The restrictions that a tree puts on each label; labels without any are left out. */
 export function restrictionsOf(node: SelectorNode): LabelRestrictions {
-  switch (node.op) {
-    case Op.has:
-    case Op.contains:
-    case Op.startsWith:
-    case Op.endsWith:
-      return new Map([[node.label, PRESENT]]);
-    case Op.equal:
-      return new Map([[node.label, oneOf([node.value])]]);
-    case Op.in:
-      return new Map([[node.label, oneOf([...node.values])]]);
-    case Op.not: {
-      const [operand] = node.operands;
-      return operand.op === Op.has ? new Map([[operand.label, ABSENT]]) : NONE;
-    }
-    case Op.and:
-      return intersect(node.operands);
-    case Op.or:
-      return unite(node.operands);
-    case Op.all:
-    case Op.global:
-    case Op.notEqual:
-    case Op.notIn:
-      return NONE;
-    default:
-      return unreachable(node);
-  }
+  if (node.op === Op.or) return unite(node.operands);
+  const out = new Map<string, LabelRestriction>();
+  restrictFurther(node, out);
+  return out;
 }
