@@ -100,5 +100,5 @@ function row(start: RowStart, metric: string, value: number, unit: string, wante
 
 function run({ keys, clients, atOnce, repetitions, before, watch }: Run): Promise<SnapshotFigures> {
   const args = [clients, atOnce, repetitions, BEFORE_NUMBERS[before], watch === true ? 1 : 0];
-  return runPair<SnapshotFigures>({ keys, perTick: 1, clients: "snapshot-clients.ts", args });
+  return runPair<SnapshotFigures>({ keys, perTick: 1, isLean: true, clients: "snapshot-clients.ts", args });
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { must } from "@bulrush/base";
 import { BucketDigests, bucketOf, hashValue, type KV, type ServerMessage } from "@bulrush/proto";
 import type { Update, Value } from "@bulrush/model";
 import { SnapshotCache } from "./snapshot-cache.ts";
@@ -39,6 +40,14 @@ class World {
     yieldTurn: () => new Promise((resolve) => this.turns.push(resolve)),
   });
 
+  /** What stands in these pieces: a frame has four bytes. */
+  read(pieces: readonly Buffer[]): ServerMessage[] {
+    const bytes = Buffer.concat(pieces);
+    return Array.from({ length: bytes.length / 4 }, (_, i) =>
+      must(this.messages[bytes.readUInt32BE(4 * i)], "the message of a frame"),
+    );
+  }
+
   async turn(): Promise<void> {
     for (const next of this.turns.splice(0)) next();
     await new Promise((resolve) => setImmediate(resolve));
@@ -74,10 +83,9 @@ test("difference() brings a client with anything to the state of one breadcrumb,
           const answer = await difference;
           assert.ok(answer !== undefined, "so few keys are never sent as a whole");
           const { buckets, snapshot } = answer;
-          const sent = snapshot.frames.flatMap((frame) => {
-            const message = world.messages[frame.readUInt32BE(0)];
-            return message?.type === "snapshot" ? message.kvs : [];
-          });
+          const sent = world
+            .read(snapshot.pieces)
+            .flatMap((message) => (message.type === "snapshot" ? message.kvs : []));
           assert.ok(sent.every(({ path }) => buckets.includes(bucketOf(path, count))));
           assert.equal(snapshot.count, sent.length);
           for (const path of wanted.keys()) if (buckets.includes(bucketOf(path, count))) wanted.delete(path);

@@ -130,7 +130,7 @@ class NumberedMessages {
 async function read(cache: SnapshotCache, codec: NumberedMessages): Promise<Reader> {
   const snapshot = await cache.snapshot();
   const crumb = snapshot.crumb;
-  return { messages: snapshot.frames.flatMap((frame) => codec.decode(frame)), sequence: crumb.sequence };
+  return { messages: snapshot.pieces.flatMap((piece) => codec.decode(piece)), sequence: crumb.sequence };
 }
 
 function follow(reader: Reader, cache: SnapshotCache, codec: NumberedMessages): void {

@@ -77,7 +77,7 @@ function cacheCommands(): (command: string, args: readonly string[]) => string |
       case "read": {
         const snapshot = done.get(first);
         assert.ok(snapshot !== undefined, `${first} is not built`);
-        return `belongs to ${snapshot.crumb.sequence}, ${snapshot.count} keys\n${snapshot.frames.join("").trimEnd()}`;
+        return `belongs to ${snapshot.crumb.sequence}, ${snapshot.count} keys\n${snapshot.pieces.join("").trimEnd()}`;
       }
       case "follow": {
         const lines: string[] = [];
@@ -111,3 +111,32 @@ function formatCrumb(crumb: Breadcrumb): string {
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+test("snapshot() comes in pieces of whole frames, each of 64 KiB or a little more but for the last", async () => {
+  const frames: Buffer[] = [];
+  const cache = new SnapshotCache({
+    syncer: "felix",
+    epoch: "e",
+    nowMs: 0,
+    slotsPerChunk: 1,
+    // A delta is of no interest here; chunks have 1, 21, 41 ... KiB, the end and the status 8 bytes each.
+    encodeFrame: (message) => {
+      if (message.type === "delta") return Buffer.alloc(8);
+      const size = message.type === "snapshot" ? 1024 * (1 + 20 * frames.length) : 8;
+      const frame = Buffer.alloc(size, frames.length);
+      frames.push(frame);
+      return frame;
+    },
+    yieldTurn: async () => {},
+  });
+  cache.publish({ updates: Array.from({ length: 8 }, (_, i) => settingUpdate(`k${i}=1@1`)), nowMs: 0 });
+  const { pieces, bytes } = await cache.snapshot();
+  assert.deepEqual(Buffer.concat(pieces), Buffer.concat(frames));
+  assert.equal(bytes, Buffer.concat(frames).length);
+  // 1 + 21 + 41 + 61; then 81, 101, 121, 141 each alone, and not copied.
+  assert.deepEqual(
+    pieces.map(({ length }) => length),
+    [124, 81, 101, 121, 141].map((kib) => 1024 * kib).concat(16),
+  );
+  assert.equal(pieces[1], frames[4]);
+});

@@ -8,8 +8,8 @@ import { encodeKVs, type FrameEncoder } from "./encode-kvs.ts";
 export interface Snapshot {
   /** A reader goes on from here once it has read the frames. */
   readonly crumb: Breadcrumb;
-  /** Chunks, then the end of the snapshot, then the status at that breadcrumb. */
-  readonly frames: readonly Buffer[];
+  /** Chunks, then the end of the snapshot, then the status at that breadcrumb; whole frames in pieces of PIECE_BYTES. */
+  readonly pieces: readonly Buffer[];
   /** How many KVs. */
   readonly count: number;
   readonly bytes: number;
@@ -29,52 +29,101 @@ interface BuildOptions {
 const PART_KVS = 256;
 
 /**
+ * Snapshots are handed to sockets in pieces of at least this much, but for the last: large enough for cheap TLS, small
+ * enough to be fair.
+ */
+export const PIECE_BYTES: number = 64 * 1024;
+/** Joined in one turn of the event loop: about a millisecond. */
+const JOINED_PER_TURN = 4 * 1024 * 1024;
+
+/**
  * Builds the snapshot of `crumb`, which is the head at the moment of the call. What is published while this waits
  * does not get in: the store copies a captured chunk before it changes it.
  */
 export async function buildSnapshot(options: BuildOptions & { readonly store: ChunkStore }): Promise<Snapshot> {
   const captures = options.store.capture();
-  const frames: Buffer[] = [];
+  const pieces = new Pieces();
   let count = 0;
+  let turnFrom = 0;
   for (const capture of captures) {
     count += capture.used;
-    if (capture.frames !== undefined) {
-      frames.push(...capture.frames);
-      continue;
+    if (capture.frames !== undefined) pieces.add(capture.frames);
+    else {
+      const encoded = encodeChunk(capture, options);
+      options.store.keepFrames(capture, encoded);
+      pieces.add(encoded);
     }
-    const encoded = encodeChunk(capture, options);
-    options.store.keepFrames(capture, encoded);
-    frames.push(...encoded);
+    if (capture.frames !== undefined && pieces.bytes - turnFrom < JOINED_PER_TURN) continue;
+    turnFrom = pieces.bytes;
     await options.yieldTurn();
   }
-  return finish(frames, count, false, options);
+  return finish(pieces, count, false, options);
 }
 
 /** Builds a snapshot that holds `kvs` alone, which exist at `crumb`. */
 export async function buildPart(kvs: readonly KV[], options: BuildOptions): Promise<Snapshot> {
-  const frames: Buffer[] = [];
+  const pieces = new Pieces();
   for (let i = 0; i < kvs.length; i += PART_KVS) {
-    frames.push(...encodePiece(kvs.slice(i, i + PART_KVS), options));
+    pieces.add(encodeKVList(kvs.slice(i, i + PART_KVS), options));
     await options.yieldTurn();
   }
-  return finish(frames, kvs.length, true, options);
+  return finish(pieces, kvs.length, true, options);
 }
 
-function finish(frames: Buffer[], count: number, isPart: boolean, { crumb, encodeFrame }: BuildOptions): Snapshot {
-  frames.push(encodeFrame({ type: "snapshot-end", sequence: crumb.sequence, count }));
-  frames.push(encodeFrame({ type: "status", sequence: crumb.sequence, status: crumb.status }));
-  const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
-  return { crumb, frames, count, bytes, isPart };
+function finish(pieces: Pieces, count: number, isPart: boolean, { crumb, encodeFrame }: BuildOptions): Snapshot {
+  pieces.add([
+    encodeFrame({ type: "snapshot-end", sequence: crumb.sequence, count }),
+    encodeFrame({ type: "status", sequence: crumb.sequence, status: crumb.status }),
+  ]);
+  return { crumb, pieces: pieces.end(), count, bytes: pieces.bytes, isPart };
+}
+
+/**
+ * Joins frames to pieces: a write of one buffer costs TLS a third less than one of several, which it copies together for
+ * every client again.
+ */
+class Pieces {
+  readonly #pieces: Buffer[] = [];
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(frames: readonly Buffer[]): void {
+    for (const frame of frames) {
+      this.#waiting.push(frame);
+      this.#waitingBytes += frame.length;
+      this.#bytes += frame.length;
+      if (this.#waitingBytes >= PIECE_BYTES) this.#join();
+    }
+  }
+
+  end(): readonly Buffer[] {
+    this.#join();
+    return this.#pieces;
+  }
+
+  #join(): void {
+    const [first] = this.#waiting;
+    if (first === undefined) return;
+    // A frame that is large enough alone is not copied.
+    this.#pieces.push(this.#waiting.length === 1 ? first : Buffer.concat(this.#waiting, this.#waitingBytes));
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+  }
 }
 
 function encodeChunk(capture: ChunkCapture, options: BuildOptions): Buffer[] {
-  return encodePiece(
+  return encodeKVList(
     (capture.slots ?? []).filter((slot): slot is KV => slot !== undefined),
     options,
   );
 }
 
-function encodePiece(kvs: readonly KV[], options: BuildOptions): Buffer[] {
+function encodeKVList(kvs: readonly KV[], options: BuildOptions): Buffer[] {
   const frames: Buffer[] = [];
   encodeKVs(
     kvs,

@@ -1,6 +1,6 @@
 import { type Ack, frameMessage, type GoodbyeCode, type Pong, type SyncerType, type Welcome } from "@bulrush/proto";
 import type { Breadcrumb } from "../cache/breadcrumb.ts";
-import type { Snapshot } from "../cache/snapshot.ts";
+import { PIECE_BYTES, type Snapshot } from "../cache/snapshot.ts";
 import type { SnapshotCache } from "../cache/snapshot-cache.ts";
 import { LagWatch } from "./lag-watch.ts";
 import type { Opening } from "./opening.ts";
@@ -8,8 +8,6 @@ import type { StreamMetrics } from "./server-metrics.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { Transport } from "./transport.ts";
 
-/** Frames are handed to a socket in pieces of about this much: large enough for cheap TLS, small enough to be fair. */
-const PIECE_BYTES = 64 * 1024;
 /** One write in so many is timed: observing each costs more than the write's own bookkeeping. */
 const TIMED_WRITES = 64;
 /** One sweep in so many counts for the metric of lags, for the same reason. */
@@ -118,7 +116,7 @@ export class ClientStream {
     this.#frames = [
       frameMessage(buckets === undefined ? first : { ...first, buckets }),
       // After deltas, the status as of that breadcrumb: the client may have taken its own back when it lost the stream.
-      ...(snapshot?.frames ?? [frameMessage({ type: "status", sequence, status: crumb.status })]),
+      ...(snapshot?.pieces ?? [frameMessage({ type: "status", sequence, status: crumb.status })]),
     ];
     this.#snapshot = snapshot;
     this.#crumb = crumb;
