@@ -3,8 +3,9 @@ import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { overlay } from "../config/overlay.ts";
 import { parseDataplaneConfig } from "../config/parse-config.ts";
-import { type DriftItem, type DriftReport, MAX_DRIFT_ITEMS } from "../drift/drift-report.ts";
+import type { DriftReport } from "../drift/drift-report.ts";
 import { DriftWatch } from "../drift/drift-watch.ts";
+import { inspectKernel, notReady } from "../drift/inspect-kernel.ts";
 import { setHostSysctls } from "../endpoint/host-sysctls.ts";
 import { DataplaneError } from "../errors.ts";
 import { FlowLog } from "../flow-log/flow-log.ts";
@@ -12,11 +13,13 @@ import type { DataplaneEvents, InspectableDataplane } from "../handle.ts";
 import { InterfaceMonitor } from "../interface/interface-monitor.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { Interfaces } from "../manager/interfaces.ts";
+import { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
 import type { RoutesResult } from "../route/routes-manager.ts";
 import type { DataplaneStatus } from "../status.ts";
 import { createHostState, type HostState } from "./host-state.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
 import { RulesetProgrammer } from "./ruleset-programmer.ts";
+import type { Item, Running } from "./running.ts";
 import { Throttle } from "./throttle.ts";
 
 const RETRY = { initialMs: 100, maxMs: 10_000 } as const;
@@ -32,21 +35,6 @@ export interface DataplaneOptions {
   /** Numbers in [0, 1). */
   readonly random: () => number;
   readonly events: DataplaneEvents;
-}
-
-type Item =
-  | { readonly kind: "messages"; readonly messages: readonly ToDataplane[]; readonly taken: () => void }
-  | { readonly kind: "mark"; readonly sequence: number }
-  | { readonly kind: "inspect"; readonly report: (report: DriftReport) => void };
-
-/** What exists once the configuration is known: with the first message. */
-interface Running {
-  readonly config: DataplaneConfig;
-  readonly state: HostState;
-  readonly programmer: RulesetProgrammer;
-  readonly monitor: InterfaceMonitor;
-  readonly drift: DriftWatch;
-  readonly flows: FlowLog;
 }
 
 /**
@@ -233,25 +221,16 @@ class DataplaneLoop implements InspectableDataplane {
 
   #inspect(): DriftReport {
     const repairs = this.#running?.drift.repairs() ?? [];
-    if (this.#running === undefined || this.#counters.applies === 0 || this.#stopped)
-      return { ready: false, pending: false, differences: [], more: 0, problems: [], repairs };
+    if (this.#running === undefined || this.#counters.applies === 0 || this.#stopped) return notReady(repairs);
     const { programmer, state } = this.#running;
-    const problems: string[] = [];
-    const read = (what: string, list: () => readonly DriftItem[]): readonly DriftItem[] => {
-      try {
-        return list();
-      } catch (error) {
-        problems.push(`${what}: ${messageOf(error)}`);
-        return [];
-      }
-    };
-    const items = [
-      ...read("nf_tables", () => programmer.inspect()),
-      ...read("routes", () => state.routes.inspect(this.#options.kernel.routes, this.#clock.monotonicMs())),
-    ];
-    const differences = items.slice(0, MAX_DRIFT_ITEMS);
-    const more = items.length - differences.length;
-    return { ready: true, pending: this.#dirty, differences, more, problems, repairs };
+    return inspectKernel({
+      pending: this.#dirty,
+      repairs,
+      parts: {
+        nf_tables: () => programmer.inspect(),
+        routes: () => state.routes.inspect(this.#options.kernel.routes, this.#clock.monotonicMs()),
+      },
+    });
   }
 
   #onMessage(message: ToDataplane): void {
@@ -328,6 +307,13 @@ class DataplaneLoop implements InspectableDataplane {
       onWarning,
     });
     if (parsed.flowLog) flows.start();
+    const leftovers = new LeftoverCleaner({
+      nft: kernel.nft,
+      clock,
+      onInfo: (message, fields) => events.onLog?.("info", message, fields),
+      onWarning,
+      wakeIn: (delayMs) => this.#wakeIn("leftovers", delayMs),
+    });
     const refresh = (name: string, periodMs: number, callback: () => void): void => {
       const cancel = startRefreshTimer(clock, random, periodMs, () => {
         callback();
@@ -343,7 +329,7 @@ class DataplaneLoop implements InspectableDataplane {
       for (const device of state.devices) device.queueResync();
     });
     refresh("interface-refresh", parsed.interfaceRefreshMs, () => this.#resyncInterfaces(monitor));
-    return { config: parsed, state, programmer, monitor, drift, flows };
+    return { config: parsed, state, programmer, monitor, drift, flows, leftovers };
   }
 
   #resyncInterfaces(monitor: InterfaceMonitor): void {
@@ -354,7 +340,7 @@ class DataplaneLoop implements InspectableDataplane {
     }
   }
 
-  async #apply({ config, drift, programmer, state }: Running): Promise<void> {
+  async #apply({ config, drift, leftovers, programmer, state }: Running): Promise<void> {
     const { events, kernel } = this.#options;
     const startMs = this.#clock.monotonicMs();
     this.#dirty = false;
@@ -375,6 +361,7 @@ class DataplaneLoop implements InspectableDataplane {
     failures.push(...state.mtuFile.apply(kernel.files));
     failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
     drift.settle();
+    leftovers.run();
     this.#counters.applies++;
     this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
     for (const message of state.statuses.changes()) events.onMessage?.(message);

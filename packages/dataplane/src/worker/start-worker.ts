@@ -3,11 +3,9 @@ import { unreachable } from "@bulrush/base";
 import type { ToDataplane } from "@bulrush/proto";
 import { DataplaneError } from "../errors.ts";
 import type { DriftReport } from "../drift/drift-report.ts";
+import { notReady } from "../drift/inspect-kernel.ts";
 import type { DataplaneEvents, InspectableDataplane, DataplaneWorkerOptions } from "../handle.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./protocol.ts";
-
-/** Of a loop that has ended. */
-const NO_REPORT: DriftReport = { ready: false, pending: false, differences: [], more: 0, problems: [], repairs: [] };
 
 /**
  * Starts the dataplane in a worker thread of its own, in the network namespace of the process.
@@ -89,7 +87,7 @@ class WorkerHandle implements InspectableDataplane {
   }
 
   inspect(): Promise<DriftReport> {
-    if (this.#isOver) return Promise.resolve(NO_REPORT);
+    if (this.#isOver) return Promise.resolve(notReady());
     const question = this.#nextQuestion++;
     return new Promise((report) => {
       this.#questions.set(question, report);
@@ -154,7 +152,7 @@ class WorkerHandle implements InspectableDataplane {
     this.#isOver = true;
     for (const taken of this.#waiting.values()) taken();
     this.#waiting.clear();
-    for (const report of this.#questions.values()) report(NO_REPORT);
+    for (const report of this.#questions.values()) report(notReady());
     this.#questions.clear();
   }
 }

@@ -1,0 +1,26 @@
+import type { ToDataplane } from "@bulrush/proto";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import type { DriftReport } from "../drift/drift-report.ts";
+import type { DriftWatch } from "../drift/drift-watch.ts";
+import type { FlowLog } from "../flow-log/flow-log.ts";
+import type { InterfaceMonitor } from "../interface/interface-monitor.ts";
+import type { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
+import type { HostState } from "./host-state.ts";
+import type { RulesetProgrammer } from "./ruleset-programmer.ts";
+
+/** What waits in the loop's queue. */
+export type Item =
+  | { readonly kind: "messages"; readonly messages: readonly ToDataplane[]; readonly taken: () => void }
+  | { readonly kind: "mark"; readonly sequence: number }
+  | { readonly kind: "inspect"; readonly report: (report: DriftReport) => void };
+
+/** What exists once the configuration is known: with the first message. */
+export interface Running {
+  readonly config: DataplaneConfig;
+  readonly state: HostState;
+  readonly programmer: RulesetProgrammer;
+  readonly monitor: InterfaceMonitor;
+  readonly drift: DriftWatch;
+  readonly flows: FlowLog;
+  readonly leftovers: LeftoverCleaner;
+}
