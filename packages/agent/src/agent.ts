@@ -1,6 +1,12 @@
 import { Backoff, type CancelTimer, type Clock, messageOf, sleep } from "@bulrush/base";
-import type { DataplaneEvents, DataplaneHandle, DataplaneStatus, DataplaneWorkerOptions } from "@bulrush/dataplane";
-import { createValidationFilter } from "@bulrush/model";
+import type {
+  DataplaneEvents,
+  DataplaneHandle,
+  DataplaneStatus,
+  DataplaneWorkerOptions,
+  FromDataplane,
+} from "@bulrush/dataplane";
+import { createValidationFilter, type Update } from "@bulrush/model";
 import type { HealthAggregator, LiveLog, LoadedConfig, Logger, Metrics, Shutdown } from "@bulrush/service";
 import { changedSettings, changeTakenBy, withLastGood } from "./config/config-change.ts";
 import { dataplaneTexts, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
@@ -42,6 +48,17 @@ export interface AgentOptions {
   readonly hasRules?: () => boolean;
   /** The process's own part of the settings: called at the first in-sync, and whenever they change. */
   readonly onSettings?: (loaded: LoadedConfig<FelixConfig>) => void;
+  /** Hear what the graph hears, after the first in-sync everything at once. */
+  readonly listeners?: readonly AgentListener[];
+}
+
+/** Parts of the process beside the graph. */
+export interface AgentListener {
+  onUpdates?(updates: readonly Update[]): void;
+  /** Everything was told once. */
+  onInSync?(): void;
+  /** What the dataplane says of endpoints, and that it is in sync. */
+  onDataplane?(message: FromDataplane): void;
 }
 
 export interface Agent {
@@ -74,7 +91,7 @@ export interface Agent {
  * it with, the process ends with {@link EXIT_RESTART} instead.
  */
 export function createAgent(options: AgentOptions): Agent {
-  const { config, clock, logger, shutdown } = options;
+  const { config, clock, listeners = [], logger, shutdown } = options;
   let start: StartConfig | undefined;
   let dataplane: LiveDataplane | undefined;
   let dataplaneStatus: DataplaneStatus | undefined;
@@ -96,7 +113,10 @@ export function createAgent(options: AgentOptions): Agent {
     clock,
     begin: (contents) => begin(contents),
     events: {
-      onProcessed: (updates, tookMs) => metrics.onProcessed(updates, tookMs),
+      onProcessed(updates, tookMs) {
+        metrics.onProcessed(updates, tookMs);
+        for (const listener of listeners) listener.onUpdates?.(updates);
+      },
       onFlushed: (messages) => metrics.onFlushed(messages),
       onStatus(status) {
         metrics.onStatus(status);
@@ -106,6 +126,7 @@ export function createAgent(options: AgentOptions): Agent {
       },
       onRunning() {
         completeSaving();
+        for (const listener of listeners) listener.onInSync?.();
         health.onGraphChange();
       },
       onConfig(message) {
@@ -273,6 +294,7 @@ export function createAgent(options: AgentOptions): Agent {
     },
     onApplied: (sequence) => source.ack(sequence),
     onMessage(message) {
+      for (const listener of listeners) listener.onDataplane?.(message);
       if (message.msg === "DataplaneInSync") dataplaneLogger.info("The kernel has the whole policy");
     },
     onLog: (level, message, fields) => dataplaneLogger[level](message, fields),

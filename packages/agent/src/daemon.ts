@@ -19,11 +19,12 @@ import {
 } from "@bulrush/service";
 import { serveAdminSocket } from "./admin/admin-socket.ts";
 import { FlowRing } from "./admin/flow-ring.ts";
-import { createAgent } from "./agent.ts";
+import { type AgentListener, createAgent } from "./agent.ts";
 import { DEFAULT_CONFIG_FILE, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
 import { registerRuleMetrics } from "./report/rule-metrics.ts";
 import { chooseSource } from "./source/choose-source.ts";
 import { StateStore } from "./state/state-store.ts";
+import { tunnelAddresses } from "./tunnel/start-tunnel-addresses.ts";
 
 const PROGRAM = "bulrush-agent";
 const STOP_TIMEOUT_MS = 10_000;
@@ -106,6 +107,12 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
         flows: () => (logsFlows ? flows : undefined),
       }),
     );
+  const listeners: AgentListener[] = [];
+  if (config.TunnelAddresses === "Enabled") {
+    const addresses = tunnelAddresses({ config, env: options.env, clock, logger, metrics: started.metrics });
+    shutdown.onStop("tunnel addresses", () => addresses.stop());
+    listeners.push(addresses);
+  }
   const agent = createAgent({
     config,
     local,
@@ -123,6 +130,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     metrics: started.metrics,
     shutdown,
     state,
+    listeners,
     hasRules: () => kernelHasRules(logger),
     onSettings(now) {
       log.update(now);

@@ -39,6 +39,8 @@ export interface ProcessSettings extends LogSettings, MetricsSettings {
   readonly TyphaCN: string;
   readonly TyphaURISAN: string;
   readonly StateDir: string;
+  readonly TunnelAddresses: "Disabled" | "Enabled" | "";
+  readonly WireguardHostEncryptionEnabled: boolean;
   readonly HealthEnabled: boolean;
   readonly HealthHost: string;
   readonly HealthPort: number;
@@ -150,6 +152,18 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
     type: file({ mustExist: false }),
     default: "/var/lib/bulrush",
     doc: "Directory in which the agent keeps what it knows, and starts with when neither Typha nor the datastore is there. `none` switches it off.",
+    local: true,
+  },
+  TunnelAddresses: {
+    type: oneOf(["Disabled", "Enabled"]),
+    default: "Disabled",
+    doc: "Give this host the addresses of its tunnel devices, out of the pools, and write them to its Node. The agent then needs to write Nodes and IPAM's records; no other allocator may run for this host.",
+    local: true,
+  },
+  WireguardHostEncryptionEnabled: {
+    type: bool(),
+    default: false,
+    doc: "With `TunnelAddresses`: WireGuard has no address then. It has no other effect yet.",
     local: true,
   },
   HealthEnabled: { type: bool(), default: false, doc: "Serve `/liveness` and `/readiness`." },

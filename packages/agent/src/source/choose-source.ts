@@ -1,7 +1,8 @@
 import type { Clock } from "@bulrush/base";
-import { type DatastoreConfig, datastoreConfigFromEnvironment, withEtcdSettings } from "@bulrush/datastore";
+import type { DatastoreConfig } from "@bulrush/datastore";
 import type { Logger } from "@bulrush/service";
 import type { FelixConfig } from "../config/felix-config.ts";
+import { datastoreOf } from "./datastore-writer.ts";
 import { datastoreSource } from "./datastore-source.ts";
 import type { SourceFactory } from "./source.ts";
 import { typhaSource } from "./typha-source.ts";
@@ -20,20 +21,10 @@ export interface ChooseSourceOptions {
  */
 export function chooseSource(options: ChooseSourceOptions): SourceFactory {
   const { config, clock, logger } = options;
-  const env = datastoreEnvironment(config, options.env);
   if (config.TyphaAddr !== "" || config.TyphaK8sServiceName !== "") {
-    const services = (): DatastoreConfig =>
-      datastoreConfigFromEnvironment({ ...env, FELIX_DATASTORETYPE: "kubernetes" }, "FELIX_");
+    const services = (): DatastoreConfig => datastoreOf({ ...config, DatastoreType: "kubernetes" }, options.env);
     return typhaSource({ ...options, services });
   }
-  const datastore = datastoreConfigFromEnvironment(env, "FELIX_");
+  const datastore = datastoreOf(config, options.env);
   return (callbacks) => datastoreSource({ datastore, clock, logger }, callbacks);
-}
-
-/** The environment with our own settings in the strongest names that the datastore reads: the file counts like a variable. */
-function datastoreEnvironment(config: FelixConfig, env: ChooseSourceOptions["env"]): ChooseSourceOptions["env"] {
-  return {
-    ...withEtcdSettings(env, config),
-    ...(config.DatastoreType !== "" && { FELIX_DATASTORETYPE: config.DatastoreType }),
-  };
 }
