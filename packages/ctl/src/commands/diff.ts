@@ -12,7 +12,7 @@ import { readLiveWorld, type World } from "../input/world.ts";
 import { outputFormat, outputOption, printValue } from "../output/format.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
-const DEFAULT_MAX_FLOWS = 200_000;
+const DEFAULT_MAX_FLOWS = 1_000_000;
 
 /** bulrushctl diff --against PATH | --live, -f PATH, --delete PATH */
 export const diff: Command = {

@@ -160,6 +160,36 @@ test("test says what is wrong with its command line and files, with exit code 2"
   }
 });
 
+test("test takes a service as each of its backends", async () => {
+  const path = join(root, "service.json");
+  const service = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "db", namespace: "shop" },
+    spec: { clusterIP: "10.96.0.9", ports: [{ port: 5432 }] },
+  };
+  const slice = {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: { name: "db-1", namespace: "shop", labels: { "kubernetes.io/service-name": "db" } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: ["10.0.2.1"] }, { addresses: ["10.0.2.9"] }],
+    ports: [{ port: 5432, protocol: "TCP" }],
+  };
+  writeFileSync(path, JSON.stringify({ apiVersion: "v1", kind: "List", items: [service, slice] }));
+  const tests = `tests:
+- { from: shop/web, to: "service:shop/db", port: 5432, expect: allow }
+- { from: other/guest, to: "service:shop/db", port: 5432, expect: deny }
+- { from: shop/web, to: "service:shop/none", port: 5432, expect: allow }
+`;
+  const { code, out } = await run(tests, "-f", path);
+  assert.equal(code, 1);
+  assert.match(out, /^pass {2}shop\/web -> service:shop\/db TCP 5432: allow \(2 flows\)$/m);
+  assert.match(out, /^FAIL {2}other\/guest -> service:shop\/db/m, "one of the backends is no pod of the shop");
+  assert.match(out, /other\/guest -> 10\.0\.2\.9 {2}TCP 5432\n {8}- expected verdict: deny/);
+  assert.match(out, /cannot be judged: Unknown service "shop\/none"/);
+});
+
 test("test --live asks the datastore of the environment", async () => {
   const file = join(root, "live.yaml");
   writeFileSync(file, webToDb("expect: allow, by: shop/db-only-from-web"));

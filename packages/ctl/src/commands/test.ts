@@ -55,8 +55,9 @@ async function runTestCommand(args: Arguments, io: CommandIo): Promise<number> {
   const [path, ...more] = args.positionals;
   if (path === undefined || more.length > 0) throw usageError("Name one file of tests: bulrushctl test FILE");
   const file = readTestFile(await readText(path), path);
-  const explainer = await explainerFor(await worldOf(file, path, args, io));
-  const results = file.tests.map((test) => runTest(test, explainer));
+  const world = await worldOf(file, path, args, io);
+  const explainer = await explainerFor(world);
+  const results = file.tests.map((test) => runTest(test, explainer, world.updates));
   switch (format) {
     case "text":
       for (const result of results) await io.out.write(testText(result, io.out));

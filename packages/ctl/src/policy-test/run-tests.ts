@@ -1,6 +1,9 @@
+import { messageOf } from "@bulrush/base";
 import type { FlowVerdict, Outcome } from "@bulrush/calc";
+import type { Update } from "@bulrush/model";
 import type { Explainer } from "../flow/explain-input.ts";
 import { type FlowText, parseFlow } from "../flow/parse-flow.ts";
+import { backendFlows } from "../flow/service-backends.ts";
 import { decidedBy } from "../flow/print-verdict.ts";
 import type { PolicyTest, SideExpectation } from "./test-file.ts";
 
@@ -27,14 +30,23 @@ export interface TestResult {
   readonly flows: readonly FlowResult[];
 }
 
-/** Judges every flow of a test. A flow that cannot be judged fails it. */
-export function runTest(test: PolicyTest, explainer: Explainer): TestResult {
-  const flows = test.flows.map((flow): FlowResult => {
+/** Judges every flow of a test; a service stands for its backends. A flow that cannot be judged fails it. */
+export function runTest(test: PolicyTest, explainer: Explainer, updates: readonly Update[]): TestResult {
+  const flows = test.flows.flatMap((flow): FlowResult[] => {
+    const [, service] = /^service:(.+)$/.exec(typeof flow.to === "string" ? flow.to : "") ?? [];
+    if (service === undefined) return [judge(flow)];
+    try {
+      return backendFlows(updates, service, flow).map(judge);
+    } catch (error) {
+      return [{ flow, error: messageOf(error), differences: [] }];
+    }
+  });
+  function judge(flow: FlowText): FlowResult {
     const parsed = parseFlow(flow, explainer.ends);
     if ("problem" in parsed) return { flow, error: parsed.problem, differences: [] };
     const verdict = explainer.explain(parsed.flow, test.staged !== undefined);
     return { flow, verdict, differences: differencesOf(test, verdict) };
-  });
+  }
   return {
     test,
     passed: flows.every(({ error, differences }) => error === undefined && differences.length === 0),
