@@ -44,6 +44,17 @@ function checkCapabilities(pods: readonly RunningPod[], wanted: bigint): void {
   }
 }
 
+/** Nobody was refused for a certificate, and nothing that the manifests grant was missing. */
+function checkLogs(pods: readonly RunningPod[]): void {
+  for (const { name, process } of pods) {
+    const lines = readFileSync(process.logFile, "utf8").split("\n");
+    const bad = lines.filter((line) =>
+      /"code":"identity"|EROFS|EACCES|EPERM|ENOENT|"level":"(?:error|fatal)"/.test(line),
+    );
+    if (bad.length > 0) throw new Error(`${name} says:\n${bad.slice(0, 5).join("\n")}`);
+  }
+}
+
 /** Runs what is there in `world`, one part of the story after the other. */
 class Story {
   readonly #world: ClusterWorld;
@@ -189,6 +200,7 @@ async function run({ progress, ...rest }: ScenarioOptions): Promise<ScenarioFigu
     await story.clusterPolicyCases();
     await story.oracleCases();
     await story.slo();
+    checkLogs([...world.typhas, ...world.agents]);
     return { typhas: world.typhas.length, agents: world.agents.length, ...story.figures, wrong: 0 };
   } finally {
     await world.stop();

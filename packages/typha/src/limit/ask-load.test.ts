@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { get } from "node:https";
 import { after, test } from "node:test";
 import { systemClock } from "@bulrush/base";
-import { createMetrics, memoryLogger } from "@bulrush/service";
+import { createMetrics, type MemoryLogger, memoryLogger } from "@bulrush/service";
 import { LimitedLog } from "../server/limited-log.ts";
 import { SyncListener } from "../server/listener.ts";
 import { createServerMetrics } from "../server/server-metrics.ts";
@@ -13,6 +13,7 @@ import type { ServerLoad } from "./server-load.ts";
 
 const LOAD: ServerLoad = { instance: "i", streams: 7, types: { felix: 7 }, limit: 400, takesClients: true };
 const listeners: SyncListener[] = [];
+const loggers: MemoryLogger[] = [];
 after(() => {
   for (const listener of listeners) listener.close();
 });
@@ -32,6 +33,7 @@ async function serve(
 ): Promise<string> {
   const clock = systemClock();
   const logger = memoryLogger();
+  loggers.push(logger);
   const listener = new SyncListener({
     host: "127.0.0.1",
     port: 0,
@@ -52,6 +54,17 @@ async function serve(
 }
 
 const signal = new AbortController().signal;
+
+test("a server that has asked is not taken for a client with a bad certificate when it leaves", async () => {
+  const address = await serve(tls("server"), () => JSON.stringify(LOAD));
+  const logger = loggers.at(-1);
+  // Each handshake leaves time for the end of the connection before it.
+  for (let i = 0; i < 5; i++) assert.deepEqual(await askLoad(address, undefined, tls("server"), signal), LOAD);
+  assert.deepEqual(
+    logger?.records.filter(({ level }) => level === "warn"),
+    [],
+  );
+});
 
 for (const [title, settings] of [
   ["plain TCP", undefined],

@@ -260,6 +260,8 @@ export class SyncListener {
       return;
     }
     const { log, metrics, onAccepted, onRefused } = this.#options;
+    // Asked now: a connection that is gone has no certificate any more.
+    const isServer = refusal !== undefined && isFellow();
     receiveUpgrade(socket, this.#upgrader, peer, {
       onUpgraded: (transport) => {
         handshake.cancelTimeout();
@@ -274,12 +276,12 @@ export class SyncListener {
         log.warn("Upgrade refused", { peer, code, reason: refusal === undefined ? reason : `${refusal}; ${reason}` });
       },
       load: (reserve) => {
-        if (isFellow()) return this.#options.load?.(reserve);
+        if (isServer || isFellow()) return this.#options.load?.(reserve);
         // A client may look, but keeps no place.
         return refusal === undefined ? this.#options.load?.(undefined) : undefined;
       },
       onLeft: () => {
-        if (refusal === undefined || isFellow()) return;
+        if (refusal === undefined || isServer) return;
         metrics.rejected("identity");
         log.warn("Client certificate refused", { peer, code: "identity", reason: refusal });
       },
