@@ -6,12 +6,15 @@ import type { DataplaneHandle } from "../handle.ts";
 import { openHostKernel } from "../kernel/host-kernel.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { createDataplane } from "../loop/dataplane.ts";
+import type { DataplaneStatus } from "../status.ts";
 
 /** A dataplane on the kernel of the test's own namespace, in the test's thread. */
 export interface KernelDataplane {
   readonly kernel: Kernel;
   /** What the flow log has told. */
   readonly flows: FlowRecord[];
+  /** As last told. */
+  readonly status: () => DataplaneStatus | undefined;
   /** Sends, and waits until rules and sets of all of it are in the kernel. */
   readonly send: (...messages: readonly ToDataplane[]) => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -20,6 +23,7 @@ export interface KernelDataplane {
 export function startKernelDataplane(settings: Readonly<Record<string, string>> = {}): KernelDataplane {
   const kernel = openHostKernel();
   const flows: FlowRecord[] = [];
+  let status: DataplaneStatus | undefined;
   let sequence = 0;
   let onApplied: (sequence: number) => void = () => undefined;
   const dataplane: DataplaneHandle = createDataplane({
@@ -29,6 +33,9 @@ export function startKernelDataplane(settings: Readonly<Record<string, string>> 
     random: Math.random,
     events: {
       onApplied: (done) => onApplied(done),
+      onStatus: (next) => {
+        status = next;
+      },
       onFlows: (batch) => flows.push(...batch.flows),
       onFatal: (error) => assert.fail(error),
     },
@@ -36,6 +43,7 @@ export function startKernelDataplane(settings: Readonly<Record<string, string>> 
   return {
     kernel,
     flows,
+    status: () => status,
     async send(...messages) {
       const wanted = ++sequence;
       const applied = new Promise<void>((resolve) => {

@@ -45,6 +45,23 @@ export function runTranscript(text: string): TranscriptBlock[] {
   return blocks;
 }
 
+/** Everything that a transcript sends, and its settings at the end. */
+export function transcriptInput(text: string): {
+  readonly settings: ReadonlyMap<string, string>;
+  readonly messages: readonly ToDataplane[];
+} {
+  const messages: ToDataplane[] = [];
+  const settings = new Map<string, string>();
+  for (const block of text.trimEnd().split(/\n\n+/))
+    for (const line of (block.split("\n----\n")[0] ?? "").split("\n")) {
+      const [command = "", ...words] = line.split(" ");
+      if (command === "setting") settings.set(words[0] ?? "", words.slice(1).join(" "));
+      else if (command !== "" && command !== "show" && !command.startsWith("#"))
+        messages.push(parseMessage(command, words.join(" ")));
+    }
+  return { settings, messages };
+}
+
 /** The file with what is printed now in place of what was expected. */
 export function rewriteTranscript(blocks: readonly TranscriptBlock[]): string {
   return blocks
