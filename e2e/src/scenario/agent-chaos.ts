@@ -8,7 +8,7 @@ import { Choices } from "../random/choices.ts";
 import type { Scenario } from "./scenario.ts";
 
 const HOSTS = ["host-a", "host-b"] as const;
-const ROUNDS = 12;
+const ROUNDS = 8;
 const QUICK_ROUNDS = 1;
 /** Kills in each round. */
 const KILLS = 6;
