@@ -28,6 +28,11 @@ class Packer {
   #containers = 0;
   readonly #shapes: (readonly string[])[] = [];
   #nextShape = 0;
+  readonly #entry = (value: unknown, key: unknown): void => {
+    if (typeof key !== "string") throw notPlain(`map with a key of type ${typeof key}`);
+    this.#string(key);
+    this.#value(value);
+  };
 
   pack(fields: readonly unknown[]): Uint8Array {
     if (this.#out.length > KEPT_BUFFER_BYTES) this.#out = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
@@ -89,7 +94,28 @@ class Packer {
     }
   }
 
+  /** Short ones of ASCII alone, which most are, in the fewest steps. */
   #string(text: string): void {
+    const { length } = text;
+    const out = this.#out;
+    const start = this.#at + 1;
+    if (length < 0x20 && start + length <= out.length) {
+      let i = 0;
+      for (; i < length; i++) {
+        const unit = text.charCodeAt(i);
+        if (unit >= 0x80) break;
+        out[start + i] = unit;
+      }
+      if (i === length) {
+        out[start - 1] = 0xa0 | length;
+        this.#at = start + length;
+        return;
+      }
+    }
+    this.#anyString(text);
+  }
+
+  #anyString(text: string): void {
     const { length } = text;
     if (length > MAX_BYTES) throw tooBig("A string is larger than any body", MAX_BYTES);
     this.#reserve(5 + 3 * length);
@@ -132,23 +158,20 @@ class Packer {
     else if (size < 0x1_0000) this.#token16(0xde, size);
     else this.#token32(0xdf, size);
     this.#open(size);
-    for (const [key, value] of entries) {
-      if (typeof key !== "string") throw notPlain(`map with a key of type ${typeof key}`);
-      this.#string(key);
-      this.#value(value);
-    }
+    entries.forEach(this.#entry);
     this.#depth--;
   }
 
   #record(value: object): void {
-    if (!isPlain(value)) throw notPlain(value.constructor.name);
+    if (!isPlain(value)) throw notPlain(tagOf(value));
     const names = Object.keys(value);
-    const values: readonly unknown[] = Object.values(value);
     const known = this.#shapeOf(names);
     if (known >= 0) this.#out[this.#at++] = RECORD_ID_MIN + known;
     else this.#define(names);
     this.#open(names.length);
-    for (let i = 0; i < values.length; i++) this.#value(values[i]);
+    // By name: a list of the values would be made for every record.
+    const fields = value as Readonly<Record<string, unknown>>;
+    for (let i = 0; i < names.length; i++) this.#value(fields[names[i] as string]);
     this.#depth--;
   }
 
@@ -217,7 +240,11 @@ class Packer {
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return true;
-  return Object.prototype.toString.call(value) === "[object Object]";
+  return tagOf(value) === "Object";
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }
 
 function headerBytes(length: number): 1 | 2 | 3 | 5 {
