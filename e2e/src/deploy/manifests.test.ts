@@ -215,8 +215,8 @@ for (const [variant, objects] of VARIANTS) {
         );
       };
       for (const right of rights("bulrush-typha")) assert.match(right, /^(?:get|list|watch) /);
-      const wantsMore =
-        envValue(agentContainer, "FELIX_WIREGUARDENABLED") === "true" || variant === "overlays/tunnel-addresses";
+      const wantsMore = envValue(agentContainer, "FELIX_TUNNELADDRESSES") === "Enabled";
+      assert.equal(wantsMore, /tunnel-addresses|wireguard|everything/.test(variant));
       const own = rights("bulrush-agent");
       const slices = ["get endpointslices", "list endpointslices", "watch endpointslices"];
       if (!wantsMore) assert.deepEqual([...own].sort(), slices);

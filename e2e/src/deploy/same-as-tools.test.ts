@@ -42,6 +42,7 @@ const OVERLAYS = [
   "overlays/calico-system",
   "overlays/full",
   "overlays/policy-only",
+  "overlays/tunnel-addresses",
   "overlays/wireguard",
 ];
 
@@ -110,6 +111,8 @@ test("the chart's policy-only, WireGuard and namespace are those of the overlays
   const policyOnly = renderChart({ agent: { policyOnly: true, interfacePrefix: "eni" } });
   assert.deepEqual(agentOf(policyOnly), agentOf(overlay("policy-only")));
   assert.deepEqual(byIdentity(renderChart({ agent: { wireguard: true } })), byIdentity(overlay("wireguard")));
+  const tunnels = renderChart({ agent: { tunnelAddresses: true } });
+  assert.deepEqual(byIdentity(tunnels), byIdentity(overlay("tunnel-addresses")));
   const own = overlay("calico-system").filter(({ kind }) => kind !== "Namespace");
   assert.deepEqual(byIdentity(renderChart({}, "calico-system")), byIdentity(own));
   assert.deepEqual(renderChart({ installation: { enabled: false } }), []);
