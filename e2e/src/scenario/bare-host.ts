@@ -11,7 +11,7 @@ const HOSTS: readonly [HostPlan, ...HostPlan[]] = [
   host("stranger", "192.0.2.3"),
 ];
 /** Served by everybody. 22 and 2379 are failsafe ports, 53 is one for UDP that leaves. */
-const TCP_PORTS = [22, 2379, 80, 8080, 8081] as const;
+export const TCP_PORTS = [22, 2379, 80, 8080, 8081] as const;
 const UDP_PORTS = [53, 5000] as const;
 
 function host(name: string, address: string): HostPlan {
@@ -70,14 +70,16 @@ const preDNAT: Resource = policy("pre-dnat", {
 });
 
 /** What the peers reach on the host by TCP beside the failsafes, as `peer:port`, and whether the host reaches out. */
-interface Step {
+export interface Step {
   readonly name: string;
   readonly resources: readonly Resource[];
   readonly open: readonly string[] | "everything";
   readonly out: boolean;
+  /** `peer:port` of flows that begin and get no answer. */
+  readonly unanswered?: readonly string[];
 }
 
-const STEPS: readonly Step[] = [
+export const STEPS: readonly Step[] = [
   { name: "nothing is there", resources: [], open: "everything", out: true },
   { name: "an endpoint without policy", resources: [ENDPOINT], open: [], out: false },
   { name: "a normal policy", resources: [ENDPOINT, normal("friend")], open: ["friend:80"], out: true },
@@ -93,6 +95,7 @@ const STEPS: readonly Step[] = [
     resources: [ENDPOINT, normal("stranger"), untracked(false)],
     open: ["stranger:80"],
     out: true,
+    unanswered: ["friend:8080"],
   },
   {
     name: "a policy before DNAT denies what the normal one allows",
