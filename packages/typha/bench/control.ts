@@ -20,7 +20,7 @@ export type Command =
   | { readonly do: "floor" }
   /** Prepare ticks from `from`, `count` of them, and collect garbage. */
   | { readonly do: "prepare"; readonly from: number; readonly count: number }
-  /** Publish tick `t` of every hundredth key, so that nothing that was encoded for a snapshot is of use any more. */
+  /** Publish tick `t` of every 25th key, so that nothing that was encoded for a snapshot is of use any more. */
   | { readonly do: "touch"; readonly t: number }
   /** Nothing but the answer. */
   | { readonly do: "cpu" }

@@ -98,9 +98,9 @@ export class Workload {
     return Array.from({ length: perTick }, (_, j) => this.update(t * perTick + j, t));
   }
 
-  /** Tick `t` of every hundredth key. */
+  /** Tick `t` of every 25th key: nothing that was encoded for a snapshot can be handed out any more. */
   touch(t: number): Update[] {
-    return Array.from({ length: Math.ceil(this.keys / 100) }, (_, j) => this.update(j * 100, t));
+    return Array.from({ length: Math.ceil(this.keys / 25) }, (_, j) => this.update(j * 25, t));
   }
 }
 
