@@ -11,7 +11,7 @@ const MAIN: string = join(import.meta.dirname, "..", "..", "..", "packages", "da
  * A network namespace: as root in the machine's user namespace where that is allowed, since `nft` needs it to send large
  * rulesets; else as nobody in particular.
  */
-function enter(): string[] {
+export function enterNamespace(): string[] {
   const asRoot = ["unshare", "--net", "--mount"];
   const [program = "", ...words] = asRoot;
   return spawnSync(program, [...words, "true"]).status === 0 ? asRoot : ["unshare", "-Urnm"];
@@ -26,7 +26,7 @@ function inNamespace(name: string, summary: string): Bench {
       const scale = calibrateObjects() / calcReference().calibrationObjectsMs;
       progress(`This machine takes ${scale.toFixed(2)} times as long as the reference's for work on objects`);
       const node = [process.execPath, "--conditions=bulrush-source", MAIN, name, `--scale=${scale}`];
-      const [program = "", ...words] = [...enter(), ...node, ...(quick ? ["--quick"] : [])];
+      const [program = "", ...words] = [...enterNamespace(), ...node, ...(quick ? ["--quick"] : [])];
       const child = spawn(program, words, { stdio: ["ignore", "pipe", "inherit"] });
       const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
       for await (const line of createInterface({ input: child.stdout })) print(JSON.parse(line) as BenchRow);

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { messageOf } from "@bulrush/base";
+import { agentMemoryBench } from "./agent-memory.ts";
 import { calcBench } from "./calc.ts";
 import { connectionsBench } from "./connections.ts";
 import { datastoreBench } from "./datastore.ts";
@@ -20,6 +21,7 @@ const BENCHES: readonly Bench[] = [
   datastoreBench,
   dataplaneBench,
   routesBench,
+  agentMemoryBench,
 ];
 
 const HELP = `Usage: npm run bench -- NAME [--quick]
@@ -28,7 +30,7 @@ Prints JSON lines: {"bench","case","metric","value","unit","floor"?,"reference"?
 the reference system needs for the same work, scaled to this machine by a calibration in the same run; a floor is measured
 in the same run. ratio = value / reference (or / floor); limit bounds it.
 
-${BENCHES.map(({ name, summary }) => `  ${name.padEnd(11)}${summary}`).join("\n")}
+${BENCHES.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join("\n")}
 `;
 
 function readArgs(): { readonly name: string | undefined; readonly quick: boolean; readonly help: boolean } | string {
