@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { must } from "@bulrush/base";
+import { parseAddress } from "@bulrush/ip";
+import { openNftConnection, Transaction } from "@bulrush/nftables";
+import { labTests } from "../lab/lab-test.ts";
+import { LabSession } from "../lab/session.ts";
+import { writeManifest } from "../lab/write-manifest.ts";
+import { guardedWorld, WORK_DIR } from "../scenario/guarded-world.ts";
+
+const CTL = join(import.meta.dirname, "..", "..", "..", "packages", "ctl", "bin", "bulrushctl.ts");
+const SOCKET = join(WORK_DIR, "state-host-a", "agent.sock");
+const SERVER = "10.65.1.10";
+const STRANGER = "10.65.1.12";
+/** For what takes a moment on a machine that is busy with other things. */
+const PATIENCE_MS = 180_000;
+
+interface FlowLine {
+  readonly verdict: string;
+  readonly direction: string;
+  readonly tier: string;
+  readonly rule: string;
+  readonly endpoint: string;
+  readonly source: string;
+  readonly destination: string;
+  readonly destinationPort?: number;
+}
+
+interface Report {
+  readonly ready: boolean;
+  readonly differences: readonly unknown[];
+  readonly repairs: readonly { readonly by: string; readonly items: readonly { readonly name: string }[] }[];
+}
+
+const ctlArguments = (words: readonly string[]): string[] => [
+  "--conditions=bulrush-source",
+  CTL,
+  ...words,
+  "--socket",
+  SOCKET,
+];
+const ctl = (...words: readonly string[]): string =>
+  execFileSync(process.execPath, ctlArguments(words), { encoding: "utf8" });
+
+labTests(import.meta.filename, () => {
+  let session: LabSession;
+  let follower: ChildProcess | undefined;
+
+  before(async () => {
+    const manifestDir = join(WORK_DIR, "manifests");
+    writeManifest(join(manifestDir, "world.json"), guardedWorld());
+    session = await LabSession.start({
+      workDir: WORK_DIR,
+      manifestDir,
+      agentEnv: { FELIX_FLOWLOGSLOCALREPORTER: "Enabled" },
+    });
+    await session.refresh();
+  });
+  after(async () => {
+    follower?.kill("SIGKILL");
+    await session.stop();
+  });
+
+  test("bulrushctl flows --follow tells which tier ended a connection that was denied", async () => {
+    const { network, prober } = session.cluster;
+    const from = must(network.pod("world/stranger-near"), "the stranger").namespace;
+    const knock = (): Promise<readonly boolean[]> =>
+      prober.run([{ from, to: must(parseAddress(SERVER), SERVER), protocol: "TCP", port: 7002, expect: false }]);
+    follower = spawn(process.execPath, ctlArguments(["flows", "--follow", "-o", "json"]), {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines: FlowLine[] = [];
+    createInterface(must(follower.stdout, "its output")).on("line", (line) => lines.push(JSON.parse(line) as FlowLine));
+    const denied = (): FlowLine | undefined =>
+      lines.find(({ destinationPort, source }) => source === STRANGER && destinationPort === 7002);
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    while (denied() === undefined) {
+      assert.ok(performance.now() < deadlineMs, "the flow is not told");
+      assert.deepEqual(await knock(), [false]);
+    }
+    const { destination, direction, endpoint, rule, tier, verdict } = denied() ?? assert.fail();
+    assert.deepEqual(
+      { destination, direction, endpoint, rule, tier, verdict },
+      {
+        destination: SERVER,
+        direction: "ingress",
+        endpoint: "world/server",
+        rule: "end of tier",
+        tier: "default",
+        verdict: "deny",
+      },
+    );
+    assert.match(
+      ctl("flows"),
+      new RegExp(`denied ingress world/server ${STRANGER}:\\d+ -> ${SERVER}:7002 tcp by tier default end of tier`),
+    );
+  });
+
+  test("bulrushctl drift says what was repaired, and who had changed it", async () => {
+    const report = (): Report => JSON.parse(ctl("drift", "-o", "json")) as Report;
+    assert.deepEqual(report().differences, []);
+    const nft = openNftConnection({ namespace: must(session.cluster.network.host("host-a"), "host-a").namespace.path });
+    nft.run(new Transaction().deleteTable({ family: "ip", name: "calico" }));
+    nft.close();
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    let found = report();
+    while (found.repairs.length === 0 || found.differences.length > 0) {
+      assert.ok(performance.now() < deadlineMs, "the table is not repaired");
+      found = report();
+    }
+    assert.deepEqual(
+      found.repairs[0]?.items.map(({ name }) => name),
+      ["ip calico"],
+    );
+    // As the kernel sees it: this process has another id in the lab.
+    assert.match(found.repairs[0]?.by ?? "", /^\S.* \(\d+\)$/);
+    assert.match(ctl("drift"), /^The kernel has what is meant\.\nRepaired lately:\n/);
+  });
+});
