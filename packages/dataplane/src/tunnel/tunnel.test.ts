@@ -120,6 +120,21 @@ describe("VXLAN", () => {
       assert.equal(host.routes.neighbourListing().length, 2);
     });
 
+    it("goes with its own end, whose address may be another host's then, and comes back with it", async () => {
+      start();
+      await host.send(dataplane, ON, OWN, ELM, ELM_BLOCK, IN_SYNC);
+      await host.send(dataplane, { msg: "VXLANTunnelEndpointRemove", node: "oak" });
+      await host.advance(1000);
+      assert.deepEqual([device(), host.status?.phase], [undefined, "in-sync"]);
+      await host.send(dataplane, tunnelEnd("oak", `10.65.0.9, ${MAC_A}, 192.168.0.1`));
+      await host.advance(1000);
+      const addresses = host.routes.addresses().filter((known) => known.device === device()?.index);
+      assert.deepEqual(
+        addresses.map(({ address }) => address),
+        ["10.65.0.9/32"],
+      );
+    });
+
     it("goes when no pool asks for it any more", async () => {
       start();
       await host.send(dataplane, ON, OWN, ELM, ELM_BLOCK, IN_SYNC);

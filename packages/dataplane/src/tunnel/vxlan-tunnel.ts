@@ -34,7 +34,8 @@ export interface TunnelResult {
  * The VXLAN device of one family with its neighbours and forwarding entries.
  *
  *     unknown ──Encapsulation──> off: a device that is there is deleted
- *                           └──> on: own end and parent device known ──> device, address, entries; looked at every 10 s
+ *                           └──> on: no own end ──> as when off
+ *                                    own end and parent device known ──> device, address, entries; looked at every 10 s
  */
 export class VxlanTunnel {
   readonly #family: Family;
@@ -130,7 +131,8 @@ export class VxlanTunnel {
   /** What is to be written, each round worked out when the one before is done. */
   *#rounds(access: RouteAccess): Generator<readonly RouteOperation[]> {
     const find = () => access.links().find(({ name }) => name === this.deviceName);
-    if (!this.isOn) {
+    // Without an end of its own the address on a device that is left may be another host's by now.
+    if (!this.isOn || this.#own === undefined) {
       if (find()?.kind === "vxlan") yield [deletion(this.deviceName)];
       return;
     }
