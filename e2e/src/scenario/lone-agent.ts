@@ -21,7 +21,7 @@ const WAIT_MS = 240_000;
 const PATIENCE = { patienceMs: 1000, silenceMs: 300 } as const;
 
 /**
- * One agent that reads a directory, on a host among others: no Typha, no Kubernetes.
+ * One agent (or more) that reads a directory, on a host among others: no Typha, no Kubernetes.
  *
  * ```
  *  manifests (directory) ─watch─> agent ─netlink─> kernel of its host <── fabric ──> other hosts
@@ -31,47 +31,51 @@ export class LoneAgent {
   readonly network: LabNetwork = new LabNetwork();
   readonly prober: Prober = new Prober(PATIENCE);
   readonly #host: string;
-  readonly #directory: string = join(WORK_DIR, "manifests");
+  readonly directory: string = join(WORK_DIR, "manifests");
   readonly #env: Readonly<Record<string, string>>;
-  #agent: Program | undefined;
+  readonly #agents = new Map<string, Program>();
 
   /** The first of the hosts has the agent. */
   constructor(hosts: readonly [HostPlan, ...HostPlan[]], env: Readonly<Record<string, string>> = {}) {
     this.#host = hosts[0].name;
     this.#env = env;
-    mkdirSync(this.#directory, { recursive: true });
+    mkdirSync(this.directory, { recursive: true });
     for (const host of hosts) this.network.addHost(host);
   }
 
+  /** That of the first host. */
   get agent(): Program {
-    return required(this.#agent, "the agent");
+    return this.agentOf(this.#host);
   }
 
-  start(): void {
-    const { namespace } = required(this.network.host(this.#host), this.#host);
-    this.#agent = Program.start({
+  agentOf(host: string): Program {
+    return required(this.#agents.get(host), `an agent on ${host}`);
+  }
+
+  /** Default: on the first host. */
+  start(host: string = this.#host): void {
+    const { namespace } = required(this.network.host(host), host);
+    const agent = Program.start({
       name: "bulrush-agent",
       namespace,
-      logFile: this.logFile,
+      logFile: join(WORK_DIR, `agent-${host}.log`),
       env: {
         DATASTORE_TYPE: "file",
-        BULRUSH_DATASTORE_DIR: this.#directory,
-        FELIX_FELIXHOSTNAME: this.#host,
+        BULRUSH_DATASTORE_DIR: this.directory,
+        FELIX_FELIXHOSTNAME: host,
         FELIX_HEALTHENABLED: "true",
         FELIX_LOGFILEPATH: "none",
-        FELIX_STATEDIR: join(WORK_DIR, `state-${this.#host}`),
+        FELIX_STATEDIR: join(WORK_DIR, `state-${host}`),
+        FELIX_ADMINSOCKETPATH: "none",
         ...this.#env,
       },
     });
+    this.#agents.set(host, agent);
   }
 
-  get logFile(): string {
-    return join(WORK_DIR, `agent-${this.#host}.log`);
-  }
-
-  /** Replaces all manifests. */
-  write(resources: readonly Resource[]): void {
-    writeManifest(join(this.#directory, "world.json"), resources);
+  /** Replaces the manifests of a file. */
+  write(resources: readonly Resource[], file = "world.json"): void {
+    writeManifest(join(this.directory, file), resources);
   }
 
   /** Waits until every probe ends as it should, all in one run, and then once more: a state that only passes by is none. */
@@ -98,7 +102,7 @@ export class LoneAgent {
   }
 
   async stop(): Promise<void> {
-    await this.#agent?.stop();
+    await Promise.all([...this.#agents.values()].map((agent) => agent.stop()));
     this.prober.close();
     this.network.close();
   }

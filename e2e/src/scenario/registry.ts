@@ -18,6 +18,7 @@ import { semanticsKernel } from "./semantics-kernel.ts";
 import type { Scenario } from "./scenario.ts";
 import { soak } from "./soak.ts";
 import { staleTypha } from "./stale-typha.ts";
+import { tunnelAddress } from "./tunnel-address.ts";
 import { typhaChaos } from "./typha-chaos.ts";
 import { typhaChaosProcesses } from "./typha-chaos-processes.ts";
 import { typhaKill } from "./typha-kill.ts";
@@ -35,6 +36,7 @@ export const SCENARIOS: readonly Scenario[] = [
   liveConfig,
   direct,
   policyOnly,
+  tunnelAddress,
   typhaKill,
   rollingRestart,
   staleTypha,

@@ -34,6 +34,19 @@ test("startConfig() waits, while the datastore says that it is not ready", () =>
   assert.notEqual(startConfig([ready()], "h", local()), undefined);
 });
 
+test("startConfig() says nothing of what Node and ClusterInformation tell of tunnels and the cluster", () => {
+  const facts = [
+    "IpInIpTunnelAddr",
+    "IPv4VXLANTunnelAddr",
+    "VXLANTunnelMACAddr",
+    "IPv6VXLANTunnelAddr",
+    "VXLANTunnelMACAddrV6",
+    "ClusterGUID",
+  ];
+  const start = startConfig([ready(), ...facts.map((name) => hostSetting("h", name, "x"))], "h", local());
+  assert.deepEqual(start?.loaded.warnings, []);
+});
+
 test("startConfig() lays this host's settings over the global ones, and the environment over both", () => {
   const contents = [
     ready(),

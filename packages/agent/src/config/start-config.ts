@@ -15,8 +15,17 @@ export interface StartConfig {
   readonly encapsulation: Encapsulation;
 }
 
-/** Set by ClusterInformation; not the agent's settings. */
-const FOREIGN_NAMES: ReadonlySet<string> = new Set(["calicoversion", "clusterguid", "clustertype"]);
+/** Facts of the cluster (ClusterInformation) and of this host's tunnels (its Node); not the agent's settings. */
+const FOREIGN_NAMES: ReadonlySet<string> = new Set([
+  "calicoversion",
+  "clusterguid",
+  "clustertype",
+  "ipiniptunneladdr",
+  "ipv4vxlantunneladdr",
+  "ipv6vxlantunneladdr",
+  "vxlantunnelmacaddr",
+  "vxlantunnelmacaddrv6",
+]);
 
 /**
  * Works out the settings from the whole contents of the datastore: first those that it holds, then, with those and the
