@@ -16,6 +16,18 @@ import { tagOperations } from "./tag-operations.ts";
 export type { CalcCase, Figure } from "./figure.ts";
 export { type CalcReference, calcReference } from "./reference.ts";
 
+/** What 10,000 customers with 200 local pods give, however many pods they have. */
+const CUSTOMER_OUTPUTS: Partial<Outputs> = {
+  ipSets: 400,
+  policies: 200,
+  rules: 600,
+  endpoints: 200,
+  ingressEntries: 200,
+  egressEntries: 200,
+  profiles: 200,
+  namespaces: 10_000,
+};
+
 /** Loads of one cluster whose median counts. */
 const LOADS = 3;
 
@@ -129,17 +141,7 @@ function residentCase({ resident }: CalcReference): CalcCase {
     runs: LOADS,
     run() {
       const result = measureStream(cluster.updates());
-      checkOutputs(name, result.outputs, {
-        ipSets: 400,
-        members: 7400,
-        policies: 200,
-        rules: 600,
-        endpoints: 200,
-        ingressEntries: 200,
-        egressEntries: 200,
-        profiles: 200,
-        namespaces: 10_000,
-      });
+      checkOutputs(name, result.outputs, { ...CUSTOMER_OUTPUTS, members: 7400 });
       return [{ metric: "resident-set", value: result.residentMB, unit: "MB", ...resident }];
     },
   };
@@ -154,24 +156,41 @@ function steadyStateCases(reference: CalcReference): CalcCase[] {
       size: { remoteEndpoints: tag.remote, policies: tag.policies },
       quick: false,
       runs: 1,
-      run: () => steadyStateFigures(tag.updates(), tagOperations(tag), reference.tagSteadyState),
+      run() {
+        const loaded = loadInSync(tag.updates());
+        checkOutputs("steady-state-tag", loaded.outputs, {
+          ipSets: 29,
+          members: 100_200,
+          policies: 10_000,
+          rules: 50_000,
+          endpoints: 200,
+          ingressEntries: 73_225,
+          egressEntries: 73_225,
+          profiles: 100,
+          namespaces: 100,
+        });
+        return steadyStateFigures(loaded, tagOperations(tag), reference.tagSteadyState);
+      },
     },
     {
       name: "steady-state-customers",
       size: { pods: customers.pods, policies: customers.customers },
       quick: false,
       runs: 1,
-      run: () => steadyStateFigures(customers.updates(), customerOperations(customers), reference.customerSteadyState),
+      run() {
+        const loaded = loadInSync(customers.updates());
+        checkOutputs("steady-state-customers", loaded.outputs, { ...CUSTOMER_OUTPUTS, members: 3000 });
+        return steadyStateFigures(loaded, customerOperations(customers), reference.customerSteadyState);
+      },
     },
   ];
 }
 
 function steadyStateFigures(
-  updates: Iterable<Update>,
+  loaded: Loaded,
   operations: readonly Operation[],
   figures: CalcReference["tagSteadyState"],
 ): Figure[] {
-  const loaded = loadInSync(updates);
   return operations.map((operation) => ({
     metric: operation.name,
     value: measureOperation(loaded, operation),

@@ -64,7 +64,7 @@ export function tagOperations(cluster: TagCluster): Operation[] {
       repeats: 5,
       set: (target) => tagPolicy(target, `has(${markerAt(target + OTHER_MARKER)})`),
       revert: (target) => tagPolicy(target),
-      expected: { policies: 1, endpoints: 14.6 },
+      expected: { policies: 1, endpoints: 14.6, ingressEntries: 14.6 * 400, egressEntries: 14.6 * 400 },
     },
     {
       name: "iv-b-selector",
@@ -74,7 +74,7 @@ export function tagOperations(cluster: TagCluster): Operation[] {
       interleaved: true,
       set: (target) => tagPolicy(target, "all()"),
       revert: (target) => tagPolicy(target),
-      expected: { policies: 1, endpoints: 193 },
+      expected: { policies: 1, endpoints: 193, ingressEntries: 193 * 368, egressEntries: 193 * 368 },
     },
     {
       name: "v-local-pod-add",
