@@ -17,7 +17,7 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-export function percentiles(samples: readonly number[]): Percentiles {
+function percentiles(samples: readonly number[]): Percentiles {
   const sorted = samples.toSorted((a, b) => a - b);
   const at = (share: number): number => Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN);
   return { p50: at(0.5), p99: at(0.99) };

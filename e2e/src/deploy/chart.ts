@@ -8,7 +8,7 @@ import { asObject, DEPLOY, isMap, type JsonMap, parseYaml, readYaml } from "./ma
 export const CHART: string = join(DEPLOY, "helm", "bulrush");
 
 /** Maps are merged, everything else is replaced: as Helm does with a second file of values. */
-export function mergeValues(base: JsonMap, changes: JsonMap): JsonMap {
+function mergeValues(base: JsonMap, changes: JsonMap): JsonMap {
   const merged = { ...base };
   for (const [key, value] of Object.entries(changes)) {
     const own = merged[key];

@@ -39,8 +39,8 @@ export const soak: Scenario = {
     "churn of pods, policies and clients on the cluster of the manifests: memory, descriptors, kernel objects, queues flat",
   needsKube: true,
   async run({ quick, seed, minutes = 10, progress }) {
-    const durationMs = quick ? 20_000 : minutes * 60_000;
-    const cycleMs = quick ? 5000 : Math.min(60_000, Math.max(10_000, durationMs / 12));
+    const durationMs = quick ? 5000 : minutes * 60_000;
+    const cycleMs = quick ? 3000 : Math.min(60_000, Math.max(10_000, durationMs / 12));
     const random = seededRandom(seed);
     const world = await ClusterWorld.create({ nodes: NODES, typhas: 2 });
     const clients: SyncClient[] = [];
