@@ -119,14 +119,14 @@ interface Candidate {
   readonly toName: string;
 }
 
-/** Each pair of ends of which one is touched, with each class of traffic, in each family that both have. */
+/** Each pair of ends of which one may say something else, with each class of traffic, in each family that both have. */
 function* flowsOf(
   ends: readonly EndClass[],
   traffic: readonly Traffic[],
 ): Iterable<readonly [source: EndClass, target: EndClass, candidate: Candidate]> {
   for (const source of ends)
     for (const target of ends) {
-      if (!source.touched && !target.touched) continue;
+      if (!source.touched.includes("egress") && !target.touched.includes("ingress")) continue;
       const to = source === target ? target.other : target;
       if (to === undefined) continue;
       for (const one of traffic)

@@ -2,7 +2,7 @@ import type { DataplaneState, FlowEnd, StateWorkload } from "@bulrush/calc";
 import { type Address, parseAddress } from "@bulrush/ip";
 import type { DataplaneHostEndpoint } from "@bulrush/proto";
 import { outsideAddresses } from "./outside-addresses.ts";
-import { type JudgingLists, listNames, type StatePair, type Touched } from "./touched.ts";
+import { type Direction, type JudgingLists, listNames, type StatePair, type Touched } from "./touched.ts";
 import type { Traits } from "./traits.ts";
 
 /** Ends that no rule, before or after, can tell from one another. */
@@ -14,8 +14,8 @@ export interface EndClass {
   readonly other?: { readonly name: string; readonly end: FlowEnd };
   readonly count: number;
   readonly families: readonly (4 | 6)[];
-  /** Something that judges it is not as it was. */
-  readonly touched: boolean;
+  /** The directions in which something that judges it is not as it was. */
+  readonly touched: readonly Direction[];
   /** The policies and profiles that judge it, before or after. */
   readonly lists: readonly string[];
 }
@@ -58,7 +58,7 @@ export function findEnds(pair: StatePair, traits: Traits, touched: Touched): End
       ...(second !== undefined && { other: { name: second.name, end: second.end } }),
       count: members.length,
       families: familiesOf(first),
-      touched: touched.isTouched(first.before, first.after),
+      touched: touched.of(first.before, first.after),
       lists: [...new Set([...listNames(first.before), ...listNames(first.after)])],
     };
   });
@@ -70,7 +70,7 @@ export function findEnds(pair: StatePair, traits: Traits, touched: Touched): End
       end: { address },
       count: 1,
       families: [address.includes(":") ? 6 : 4],
-      touched: false,
+      touched: [],
       lists: [],
     });
   return { classes, fresh, gone };

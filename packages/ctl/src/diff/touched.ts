@@ -12,12 +12,13 @@ interface RuleLists {
   readonly outbound_rules: readonly DataplaneRule[];
 }
 
-/** What judges otherwise than before: policies and profiles with other rules, or with IP sets of other members. */
+const DIRECTIONS = ["egress", "ingress"] as const;
+export type Direction = (typeof DIRECTIONS)[number];
+
+/** What judges otherwise than before. */
 export interface Touched {
-  /** By the text of their ids; profiles as `profile/name`. */
-  readonly lists: ReadonlySet<string>;
-  /** True where an endpoint with these lists may judge otherwise. */
-  isTouched(before: JudgingLists, after: JudgingLists): boolean;
+  /** The directions in which an endpoint with these lists may judge otherwise. */
+  of(before: JudgingLists, after: JudgingLists): readonly Direction[];
 }
 
 /** The lists of one endpoint. */
@@ -35,22 +36,38 @@ export function findTouched({ before, after }: StatePair): Touched {
     if (a === undefined || b === undefined || a.size !== b.size || [...a].some((member) => !b.has(member)))
       sets.add(id);
   }
+  // Policies and profiles with other rules, or with IP sets of other members, as "direction name".
   const lists = new Set<string>();
   const compare = (name: string, a: RuleLists | undefined, b: RuleLists | undefined): void => {
-    if (a === undefined || b === undefined || JSON.stringify(a, plain) !== JSON.stringify(b, plain)) lists.add(name);
-    else if (rulesOf(a).some((rule) => setIdsOf(rule).some((id) => sets.has(id)))) lists.add(name);
+    for (const direction of DIRECTIONS) {
+      const field = direction === "ingress" ? "inbound_rules" : "outbound_rules";
+      const [was, is] = [a?.[field] ?? [], b?.[field] ?? []];
+      if (
+        JSON.stringify(was, plain) !== JSON.stringify(is, plain) ||
+        was.some((rule) => setIdsOf(rule).some((id) => sets.has(id)))
+      )
+        lists.add(`${direction} ${name}`);
+    }
   };
   for (const id of new Set([...before.policies.keys(), ...after.policies.keys()]))
     compare(id, before.policies.get(id)?.policy, after.policies.get(id)?.policy);
   for (const name of new Set([...before.profiles.keys(), ...after.profiles.keys()]))
     compare(`profile/${name}`, before.profiles.get(name), after.profiles.get(name));
   return {
-    lists,
-    isTouched: (a, b) =>
-      a.rest !== b.rest ||
-      JSON.stringify([a.tiers, a.profiles]) !== JSON.stringify([b.tiers, b.profiles]) ||
-      listNames(a).some((name) => lists.has(name)),
+    of: (a, b) =>
+      DIRECTIONS.filter(
+        (direction) =>
+          a.rest !== b.rest ||
+          orderOf(a, direction) !== orderOf(b, direction) ||
+          listNames(a).some((name) => lists.has(`${direction} ${name}`)),
+      ),
   };
+}
+
+/** What is asked in a direction, in order. */
+function orderOf({ tiers, profiles }: JudgingLists, direction: Direction): string {
+  const asked = tiers.map((tier) => [tier.name, tier.default_action, tier[`${direction}_policies`]]);
+  return JSON.stringify([asked.filter(([, , policies]) => policies?.length !== 0), profiles]);
 }
 
 /** All policies and profiles that judge for an endpoint. */
