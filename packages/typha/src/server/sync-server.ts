@@ -315,19 +315,23 @@ export class SyncServer {
     });
   }
 
-  /** Sends the clients of a stale stream to servers that are not, a few at each sweep, while there are any. */
+  /** Sends the clients of a stale stream to servers that are not, a few in each time between sweeps, while there are any. */
   #leaveStale(): void {
     if (this.#drain !== undefined) return;
     for (const [type, { upstreamAgeMs }] of this.#streams) {
-      const ageMs = upstreamAgeMs();
-      if (!this.#isStale(ageMs)) continue;
+      if (!this.#isStale(upstreamAgeMs())) continue;
       const sessions = [...this.#registry.ofType(type)].filter(({ state }) => state === "streaming");
       const share = Math.ceil((this.#registry.ofType(type).size * this.#sweepMs) / STALE_HANDOVER_MS);
-      for (const session of sessions.slice(0, share)) {
-        const peers = this.#options.namePeers?.() ?? [];
-        if (peers.length === 0) return;
-        session.goodbye("stale", `No answer from the datastore for ${Math.round(ageMs / 1000)} s`, peers);
-      }
+      const gapMs = this.#sweepMs / share;
+      for (const [index, session] of sessions.slice(0, share).entries())
+        this.#options.clock.after(index * gapMs, () => this.#leaveOne(session, upstreamAgeMs()));
     }
+  }
+
+  #leaveOne(session: ClientSession, ageMs: number): void {
+    if (this.#drain !== undefined || session.state !== "streaming" || !this.#isStale(ageMs)) return;
+    const peers = this.#options.namePeers?.() ?? [];
+    if (peers.length === 0) return;
+    session.goodbye("stale", `No answer from the datastore for ${Math.round(ageMs / 1000)} s`, peers);
   }
 }

@@ -12,7 +12,14 @@ export function memoryServer(
   {
     metrics = createMetrics(),
     yieldTurn = () => new Promise((resolve) => setImmediate(resolve)),
-  }: { readonly metrics?: Metrics; readonly yieldTurn?: () => Promise<void> } = {},
+    upstreamAgeMs = () => 0,
+    namePeers = () => [],
+  }: {
+    readonly metrics?: Metrics;
+    readonly yieldTurn?: () => Promise<void>;
+    readonly upstreamAgeMs?: () => number;
+    readonly namePeers?: () => readonly string[];
+  } = {},
 ): { readonly cache: SnapshotCache; readonly server: SyncServer } {
   const cache = new SnapshotCache({
     syncer: "felix",
@@ -23,7 +30,8 @@ export function memoryServer(
   });
   const server = new SyncServer({
     settings: DEFAULT_SERVER_SETTINGS,
-    streams: [{ cache, upstreamAgeMs: () => 0 }],
+    streams: [{ cache, upstreamAgeMs }],
+    namePeers,
     clock,
     random: () => 0.5,
     defer: setImmediate,
