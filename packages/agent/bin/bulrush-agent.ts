@@ -1,4 +1,5 @@
 #!/usr/bin/env -S node --conditions=bulrush-source
+import "../src/thread-pool.ts";
 import { parseArgs } from "node:util";
 import { runDaemon } from "../src/daemon.ts";
 
