@@ -39,7 +39,7 @@ export async function waitFor<T>(what: string, ask: () => Promise<T | undefined>
 }
 
 /** What the agent of a host says of its kernel; throws while it does not answer. */
-export function askDrift(host: string): Promise<DriftReport> {
+function askDrift(host: string): Promise<DriftReport> {
   return new Promise((resolve, reject) => {
     const call = request({ socketPath: adminSocket(host), path: "/api/v1/drift", agent: false }, (answer) => {
       let text = "";

@@ -13,6 +13,8 @@ const MANIFESTS = join(WORK_DIR, "manifests");
 const FILE = join(MANIFESTS, "world.json");
 /** Policies and network sets that come and go, so that an apply takes a while; none is about the ports of the traffic. */
 const CHURN = 40;
+/** For a start on a machine that is busy with other things. */
+const PATIENCE_MS = 180_000;
 const KINDS: readonly TrafficKind[] = ["established", "connects", "datagrams"];
 const SERVER = "10.65.1.10";
 const VAULT = "10.65.9.2";
@@ -68,7 +70,7 @@ export function saveWorld(world: readonly Resource[]): void {
 export async function startChaosSession(world: readonly Resource[]): Promise<LabSession> {
   saveWorld(world);
   const session = await LabSession.start({ workDir: WORK_DIR, manifestDir: MANIFESTS });
-  await session.refresh();
+  await session.refresh(PATIENCE_MS);
   return session;
 }
 
@@ -119,7 +121,7 @@ export async function startChaosTraffic(session: LabSession): Promise<Traffic> {
   const traffic = new Traffic(flows);
   await traffic.start(
     flows.filter(({ name }) => name.startsWith("friend")).map(({ name }) => name),
-    60_000,
+    PATIENCE_MS,
   );
   traffic.reset();
   return traffic;

@@ -12,7 +12,7 @@ const ROUNDS = 8;
 const QUICK_ROUNDS = 1;
 /** Kills in each round. */
 const KILLS = 6;
-const QUICK_KILLS = 2;
+const QUICK_KILLS = 1;
 
 /** One run: what its steps have in common. */
 class ChaosRun {
