@@ -57,6 +57,8 @@ export interface AgentListener {
   onUpdates?(updates: readonly Update[]): void;
   /** Everything was told once. */
   onInSync?(): void;
+  /** The settings in force, at the first in-sync and whenever they change. */
+  onSettings?(values: FelixConfig): void;
   /** What the dataplane says of endpoints, and that it is in sync. */
   onDataplane?(message: FromDataplane): void;
 }
@@ -244,6 +246,7 @@ export function createAgent(options: AgentOptions): Agent {
   const tellSettings = (loaded: LoadedConfig<FelixConfig>): void => {
     options.health.overrideTimeouts(healthTimeoutsMs(loaded.values));
     options.onSettings?.(loaded);
+    for (const listener of listeners) listener.onSettings?.(loaded.values);
   };
 
   /** Changes of settings, one after the other. */

@@ -1,5 +1,6 @@
 import { systemClock } from "@bulrush/base";
 import { type InspectableDataplane, startDataplaneWorker } from "@bulrush/dataplane";
+import { openStatusStore } from "@bulrush/datastore";
 import { openNftConnection } from "@bulrush/nftables";
 import {
   createLogger,
@@ -23,7 +24,9 @@ import { type AgentListener, createAgent } from "./agent.ts";
 import { DEFAULT_CONFIG_FILE, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
 import { registerRuleMetrics } from "./report/rule-metrics.ts";
 import { chooseSource } from "./source/choose-source.ts";
+import { datastoreOf } from "./source/datastore-writer.ts";
 import { StateStore } from "./state/state-store.ts";
+import { StatusReporter } from "./status/status-reporter.ts";
 import { tunnelAddresses } from "./tunnel/start-tunnel-addresses.ts";
 
 const PROGRAM = "bulrush-agent";
@@ -107,7 +110,18 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
         flows: () => (logsFlows ? flows : undefined),
       }),
     );
-  const listeners: AgentListener[] = [];
+  const reporter = new StatusReporter({
+    hostname: config.FelixHostname,
+    clock,
+    random: Math.random,
+    logger,
+    settings: config,
+    open: async () => openStatusStore(datastoreOf(config, options.env), { clock, logger }),
+  });
+  shutdown.onStop("status reports", () => reporter.stop());
+  const listeners: AgentListener[] = [
+    { onSettings: (now) => reporter.update(now), onDataplane: (message) => reporter.onDataplane(message) },
+  ];
   if (config.TunnelAddresses === "Enabled") {
     const addresses = tunnelAddresses({ config, env: options.env, clock, logger, metrics: started.metrics });
     shutdown.onStop("tunnel addresses", () => addresses.stop());

@@ -45,6 +45,7 @@ export { type ConversionOptions, type ConvertedItem, toItem } from "./manifest/t
 export type { DatastoreContext } from "./driver/context.ts";
 export { openDatastore } from "./open.ts";
 export { openDatastoreWriter } from "./open-writer.ts";
+export { openStatusStore, type StatusStore } from "./status-store.ts";
 export { formatProblem, type Problem, type ProblemSeverity, type SourcePosition } from "./problem.ts";
 export { felixParametersOf } from "./process/config/parameters-of.ts";
 export {

@@ -13,10 +13,6 @@ const REASONS = {
   DataplaneDriver: "there is no external dataplane driver",
   PolicySyncPathPrefix: "there is no policy-sync socket",
   BPFEnabled: "there is no eBPF dataplane",
-  ReportingIntervalSecs: "process status is not reported yet",
-  ReportingTTLSecs: "process status is not reported yet",
-  EndpointReportingEnabled: "endpoint status is not reported yet",
-  EndpointReportingDelaySecs: "endpoint status is not reported yet",
   NFTablesFlowTableOffload: "flow tables are not programmed yet",
   NFTablesFlowTableDataIfacePattern: "flow tables are not programmed yet",
   IstioDSCPMark: "DSCP is not programmed yet",
@@ -41,7 +37,6 @@ const REASONS_BY_PREFIX: readonly (readonly [prefix: RegExp, reason: string])[] 
   [/^Wireguard|^RouteTableRange/, "the WireGuard device is not programmed yet"],
   [/^FlowLogs/, "flow logs are not sent to anybody"],
   [/^(Go|Debug)/, "it is about a runtime that this is not"],
-  [/^Openstack/, "OpenStack is not looked after"],
   [/^Windows/, "there is no Windows dataplane"],
   [/^AWS/, "no cloud's API is called"],
 ];

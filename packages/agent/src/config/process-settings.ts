@@ -39,6 +39,11 @@ export interface ProcessSettings extends LogSettings, MetricsSettings {
   readonly TyphaCN: string;
   readonly TyphaURISAN: string;
   readonly StateDir: string;
+  readonly ReportingIntervalSecs: number;
+  readonly ReportingTTLSecs: number;
+  readonly EndpointReportingEnabled: boolean;
+  readonly EndpointReportingDelaySecs: number;
+  readonly OpenstackRegion: string;
   readonly TunnelAddresses: "Disabled" | "Enabled" | "";
   readonly WireguardHostEncryptionEnabled: boolean;
   readonly HealthEnabled: boolean;
@@ -154,6 +159,15 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
     doc: "Directory in which the agent keeps what it knows, and starts with when neither Typha nor the datastore is there. `none` switches it off.",
     local: true,
   },
+  ReportingIntervalSecs: {
+    type: seconds(),
+    default: 30,
+    doc: "Time between two reports that this agent lives, in seconds; 0 switches them off. Only etcd has a place for reports.",
+  },
+  ReportingTTLSecs: { type: seconds(), default: 90, doc: "How long such a report counts, in seconds." },
+  EndpointReportingEnabled: { type: bool(), default: false, doc: "Report the status of endpoints. Only in etcd." },
+  EndpointReportingDelaySecs: { type: seconds(), default: 1, doc: "Time between two such reports, in seconds." },
+  OpenstackRegion: { type: text(), default: "", doc: "Region in the keys of reports." },
   TunnelAddresses: {
     type: oneOf(["Disabled", "Enabled"]),
     default: "Disabled",
