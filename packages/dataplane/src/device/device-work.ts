@@ -7,6 +7,8 @@ export interface DeviceResult {
   readonly drift: number;
   /** In words, for the log. Empty: all is well. */
   readonly failures: readonly string[];
+  /** What the operator should hear of once, though nothing can be done about it here. */
+  readonly warnings?: readonly string[];
   /** When to call again although nothing changed. */
   readonly againAtMs?: number | undefined;
 }

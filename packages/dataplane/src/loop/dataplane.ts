@@ -394,6 +394,7 @@ class DataplaneLoop implements InspectableDataplane {
       const result = device.apply(this.#options.kernel.routes, nowMs);
       this.#drift.device += result.drift;
       failures.push(...result.failures);
+      for (const warning of result.warnings ?? []) this.#options.events.onLog?.("warn", warning, {});
       if (result.againAtMs !== undefined) this.#wakeIn(`device ${i}`, Math.max(0, result.againAtMs - nowMs));
     }
   }

@@ -2,6 +2,7 @@ import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { EndpointStatuses } from "../endpoint/endpoint-statuses.ts";
 import { StatusFiles } from "../endpoint/status-files.ts";
+import { IpipDevice } from "../tunnel/ipip-device.ts";
 import { MtuFile } from "../tunnel/mtu-file.ts";
 import { InterfaceSysctls } from "../endpoint/interface-sysctls.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
@@ -36,13 +37,14 @@ export function createHostState(
   const routes = new RoutesManager(config, endpoints, interfaces, ruleset.tables);
   const sysctls = new InterfaceSysctls(config, endpoints, interfaces);
   const { hostEndpoints } = ruleset;
+  const ipip = new IpipDevice(config, interfaces);
   const mtuFile = new MtuFile(config, interfaces);
   const prefix = config.endpointStatusPrefix;
   return {
     endpoints,
     ruleset,
     routes,
-    devices: [new BandwidthManager(endpoints, interfaces, config.interfacePrefixes)],
+    devices: [ipip, new BandwidthManager(endpoints, interfaces, config.interfacePrefixes)],
     sysctls,
     statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
     statusFiles: prefix === "" ? undefined : new StatusFiles(prefix),
@@ -51,6 +53,7 @@ export function createHostState(
       endpoints.onUpdate(message);
       ruleset.onUpdate(message);
       routes.onUpdate(message);
+      ipip.onUpdate(message);
       mtuFile.onUpdate(message);
     },
     completeDeferredWork(): void {

@@ -1,4 +1,5 @@
 import type { Route } from "@bulrush/netlink";
+import { IPIP_DEVICE } from "../tunnel/ipip-device.ts";
 import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 
@@ -7,6 +8,9 @@ const OWN_PROTOCOL = 80;
 
 /** RTPROT_KERNEL: routes that come with an address. */
 const KERNEL_PROTOCOL = 2;
+
+/** RTPROT_BIRD: what the BGP daemon has left by IP in IP, when those routes become ours. */
+const BIRD_PROTOCOL = 12;
 
 /** On our own tunnel devices, all routes are ours. */
 const TUNNEL_DEVICES: ReadonlySet<string> = new Set(Object.values(VXLAN_DEVICE));
@@ -17,6 +21,8 @@ export interface RouteOwnership {
   /** On workload interfaces every route is ours; else only those with our protocols. */
   readonly removeExternalRoutes: boolean;
   readonly deviceRouteProtocol: number;
+  /** Which routes to other hosts are ours. Default: none by IP in IP. */
+  readonly clusterRoutes?: { readonly ipip: boolean };
 }
 
 /** True for workload interfaces. */
@@ -33,6 +39,7 @@ export function isOwnRoute(route: Route, interfaces: Interfaces, ownership: Rout
   if (route.device === undefined) return false;
   const name = interfaces.byIndex(route.device)?.name;
   if (name !== undefined && TUNNEL_DEVICES.has(name)) return route.protocol !== KERNEL_PROTOCOL;
+  if (name === IPIP_DEVICE) return route.protocol === BIRD_PROTOCOL && ownership.clusterRoutes?.ipip === true;
   if (name === undefined || !isWorkloadInterface(name, ownership.interfacePrefixes)) return false;
   return ownership.removeExternalRoutes || route.protocol === ownership.deviceRouteProtocol;
 }

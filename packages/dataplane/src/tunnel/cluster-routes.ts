@@ -6,10 +6,8 @@ import type { Manager } from "../manager/manager.ts";
 import type { Family } from "../render/statements.ts";
 import { NO_INTERFACE, type RouteClass, type RouteTarget } from "../route/route-class.ts";
 import type { RouteTable } from "../route/route-table.ts";
+import { IPIP_DEVICE } from "./ipip-device.ts";
 import type { VxlanTunnel } from "./vxlan-tunnel.ts";
-
-/** The device of IP in IP, which the kernel makes with its module. IPv4 only. */
-const IPIP_DEVICE = "tunl0";
 
 /** RTPROT_ number of routes that are not of workloads, where the configured one is the kernel's default (boot). */
 const OWN_PROTOCOL = 80;

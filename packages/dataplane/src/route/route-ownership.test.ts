@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import type { Route } from "@bulrush/netlink";
+import { Interfaces } from "../manager/interfaces.ts";
+import { isOwnRoute } from "./route-ownership.ts";
+
+const interfaces = new Interfaces();
+for (const [index, name] of [
+  [2, "eth0"],
+  [5, "cali1"],
+  [6, "vxlan.calico"],
+  [7, "tunl0"],
+] as const)
+  interfaces.put(name, { name, index, up: true, mtu: 1500, addresses: new Set() });
+
+const CASES: readonly (readonly [what: string, route: Partial<Route>, isOurs: boolean, ipip?: boolean])[] = [
+  ["protocol 80, wherever it leads", { device: 2, protocol: 80 }, true],
+  ["protocol 80 without a device", { protocol: 80 }, true],
+  ["another's on another's device", { device: 2, protocol: 12 }, false],
+  ["another's without a device", { protocol: 12 }, false],
+  ["another's on a workload's device", { device: 5, protocol: 12 }, true],
+  ["another's on our tunnel", { device: 6, protocol: 12 }, true],
+  ["the kernel's on our tunnel", { device: 6, protocol: 2 }, false],
+  ["the BGP daemon's on tunl0, where those are ours", { device: 7, protocol: 12 }, true, true],
+  ["the BGP daemon's on tunl0, where those are not ours", { device: 7, protocol: 12 }, false, false],
+  ["another's on tunl0", { device: 7, protocol: 4 }, false, true],
+];
+
+for (const [what, route, isOurs, ipip] of CASES)
+  it(`isOwnRoute() says ${isOurs ? "yes" : "no"} to ${what}`, () => {
+    const ownership = { interfacePrefixes: ["cali"], removeExternalRoutes: true, deviceRouteProtocol: 3 };
+    const clusterRoutes = ipip === undefined ? {} : { clusterRoutes: { ipip } };
+    assert.equal(
+      isOwnRoute({ destination: "10.0.0.0/26", ...route }, interfaces, { ...ownership, ...clusterRoutes }),
+      isOurs,
+    );
+  });
