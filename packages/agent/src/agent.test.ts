@@ -295,6 +295,12 @@ test("the metrics page has upstream's names", async () => {
     'felix_nft_chains{ip_version="6"} 6',
     'bulrush_dataplane_drift_total{kind="chain"} 1',
     "bulrush_source_connected 1",
+    "bulrush_state_saved 0",
+    "felix_active_local_endpoints 1",
+    "felix_active_local_policies 1",
+    "felix_active_local_selectors 1",
+    'felix_ipsets_calico{ip_version="inet"} 0',
+    'felix_route_table_num_routes{table="IPv4:254"} 0',
     "felix_log_errors 0",
   ])
     assert.ok(page.split("\n").includes(line), line);

@@ -105,6 +105,8 @@ export function createAgent(options: AgentOptions): Agent {
   const metrics = registerAgentMetrics(options.metrics, config.FelixHostname, {
     dataplane: () => dataplaneStatus?.counters,
     graph: () => driver.stats,
+    local: () => dataplane?.sizes(),
+    state: () => options.state?.report(),
     connected: () => source.report().connected,
     logErrors: () => options.log?.errors ?? 0,
     logDropped: () => options.log?.dropped ?? 0,

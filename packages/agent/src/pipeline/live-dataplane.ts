@@ -69,6 +69,12 @@ export class LiveDataplane implements DataplaneHandle {
     return live;
   }
 
+  /** What this host has, as far as the dataplane was told. */
+  sizes(): { readonly endpoints: number; readonly policies: number; readonly ipSets: number } {
+    const { hostEndpoints, ipSets, policies, workloadEndpoints } = this.#state;
+    return { endpoints: workloadEndpoints.size + hostEndpoints.size, policies: policies.size, ipSets: ipSets.size };
+  }
+
   send(messages: readonly ToDataplane[]): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#renewal !== undefined) {

@@ -2,6 +2,7 @@ import type { CalcGraph } from "@bulrush/calc";
 import type { DataplaneCounters } from "@bulrush/dataplane";
 import type { SyncStatus, Update } from "@bulrush/model";
 import type { Metrics } from "@bulrush/service";
+import type { StateReport } from "../state/state-store.ts";
 
 /** What the agent counts. */
 export interface AgentMetrics {
@@ -16,6 +17,10 @@ export interface MetricSources {
   dataplane(): DataplaneCounters | undefined;
   /** Undefined before the graph runs. */
   graph(): CalcGraph["stats"] | undefined;
+  /** What this host has; undefined before the dataplane runs. */
+  local(): { readonly endpoints: number; readonly policies: number; readonly ipSets: number } | undefined;
+  /** Of what is saved; undefined where nothing is. */
+  state(): StateReport | undefined;
   connected(): boolean;
   logErrors(): number;
   logDropped(): number;
@@ -40,6 +45,20 @@ export function registerAgentMetrics(metrics: Metrics, hostname: string, sources
     { name: "bulrush_source_connected", help: "1 while changes of the datastore would reach the agent" },
     () => Number(sources.connected()),
   );
+  metrics.gaugeFrom(
+    { name: "bulrush_state_saved", help: "1 while what the agent knows is kept for the next start" },
+    () => Number(sources.state()?.saving ?? false),
+  );
+  metrics.gaugeFrom(
+    { name: "bulrush_state_bytes", help: "Size of what is kept for the next start" },
+    () => sources.state()?.bytes ?? 0,
+  );
+  const local = { endpoints: "endpoints", policies: "policies", selectors: "ipSets" } as const;
+  for (const [name, what] of Object.entries(local))
+    metrics.gaugeFrom(
+      { name: `felix_active_local_${name}`, help: `On this host: ${name}` },
+      () => sources.local()?.[what] ?? 0,
+    );
   registerDataplane(metrics, () => sources.dataplane());
   registerCluster(metrics, () => sources.graph());
 
@@ -122,6 +141,14 @@ function registerDataplane(metrics: Metrics, read: () => DataplaneCounters | und
       const counters = read();
       return FAMILIES.map((family) => [{ ip_version: family === "ip" ? "4" : "6" }, counters?.[what][family] ?? 0]);
     });
+  metrics.gaugeFamilyFrom(
+    { name: "felix_route_table_num_routes", help: "Our routes in the main table", labels: ["table"] },
+    () =>
+      FAMILIES.map((family) => [{ table: `${family === "ip" ? "IPv4" : "IPv6"}:254` }, read()?.routes[family] ?? 0]),
+  );
+  metrics.gaugeFamilyFrom({ name: "felix_ipsets_calico", help: "Our sets in the kernel", labels: ["ip_version"] }, () =>
+    FAMILIES.map((family) => [{ ip_version: family === "ip" ? "inet" : "inet6" }, read()?.sets[family] ?? 0]),
+  );
   metrics.counterFamilyFrom(
     {
       name: "bulrush_dataplane_drift_total",

@@ -27,7 +27,7 @@ export const readyFlag = (value = true): Update => update({ type: "ReadyFlag" },
 export const setting = (name: string, value: string | undefined): Update =>
   update({ type: "GlobalConfig", name }, value);
 
-const COUNTERS: DataplaneCounters = {
+export const COUNTERS: DataplaneCounters = {
   messages: 0,
   applies: 0,
   applyFailures: 0,

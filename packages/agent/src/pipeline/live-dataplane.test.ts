@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DataplaneState } from "@bulrush/calc";
+import type { DataplaneEvents, FromDataplane } from "@bulrush/dataplane";
+import type { ToDataplane } from "@bulrush/proto";
+import { COUNTERS } from "../testing/agent-rig.ts";
+import { LiveDataplane } from "./live-dataplane.ts";
+
+const RULE = { action: "allow", src_ip_set_ids: ["s:x"] } as const;
+const ID = { kind: "GlobalNetworkPolicy", namespace: "", name: "p" } as const;
+const workload = (name: string) => ({ orchestrator: "k8s", workload: `shop/${name}`, endpoint: "eth0" });
+
+/** A set, a policy that uses it, and an endpoint that the policy is for. */
+const WORLD: readonly ToDataplane[] = [
+  { msg: "IPSetUpdate", id: "s:x", type: "IP", members: ["10.0.0.1", "10.0.0.2"] },
+  { msg: "ActivePolicyUpdate", id: ID, policy: { tier: "default", inbound_rules: [RULE], outbound_rules: [] } },
+  {
+    msg: "WorkloadEndpointUpdate",
+    id: workload("a"),
+    endpoint: {
+      state: "active",
+      name: "calia",
+      profile_ids: [],
+      ipv4_nets: ["10.0.0.9/32"],
+      ipv6_nets: [],
+      tiers: [{ name: "default", ingress_policies: [ID], egress_policies: [], default_action: "Deny" }],
+    },
+  },
+  { msg: "HostMetadataUpdate", hostname: "h", ipv4_addr: "192.0.2.1" },
+  { msg: "InSync" },
+] as unknown as readonly ToDataplane[];
+
+/** One of the dataplanes that were started. */
+interface Started {
+  readonly settings: string;
+  readonly sent: ToDataplane[];
+  readonly marks: number[];
+  readonly events: DataplaneEvents;
+  stopped: boolean;
+}
+
+async function rig() {
+  const started: Started[] = [];
+  const told: FromDataplane[] = [];
+  const statuses: boolean[] = [];
+  const state = { fails: false, messages: 0 };
+  const live = await LiveDataplane.start(
+    (settings, events) => {
+      if (state.fails) return Promise.reject(new Error("no sockets"));
+      const one: Started = { settings: settings.get("X") ?? "", sent: [], marks: [], events, stopped: false };
+      started.push(one);
+      return Promise.resolve({
+        send: (messages) => Promise.resolve(void one.sent.push(...messages)),
+        mark: (sequence) => void one.marks.push(sequence),
+        resync: () => {},
+        stop: () => {
+          one.stopped = true;
+          return Promise.resolve();
+        },
+      });
+    },
+    new Map([["X", "1"]]),
+    {
+      onMessage: (message) => void told.push(message),
+      onStatus({ counters, ready }) {
+        statuses.push(ready);
+        state.messages = counters.messages;
+      },
+    },
+  );
+  const at = (i: number): Started => started[i] ?? assert.fail(`no dataplane ${i}`);
+  return { live, started, told, statuses, state, at };
+}
+
+/** What a dataplane knows after these messages; throws where one refers to what was not sent. */
+function known(messages: readonly ToDataplane[]): DataplaneState {
+  const state = new DataplaneState();
+  for (const message of messages) state.apply(message);
+  return state;
+}
+
+test("reconfigure() starts the next dataplane before it stops the last one, and tells it everything in order", async () => {
+  const { live, at, started } = await rig();
+  await live.send(WORLD);
+  await live.send([{ msg: "IPSetDeltaUpdate", id: "s:x", added_members: ["10.0.0.3"], removed_members: ["10.0.0.1"] }]);
+  live.mark(5);
+  await live.reconfigure(new Map([["X", "2"]]));
+  assert.deepEqual([started.length, at(0).stopped, at(1).settings, at(1).marks], [2, true, "2", [5]]);
+  assert.deepEqual(known(at(1).sent), known(at(0).sent));
+  await live.send([{ msg: "WorkloadEndpointRemove", id: workload("a") }]);
+  assert.deepEqual([at(0).sent.length, at(1).sent.at(-1)?.msg], [WORLD.length + 1, "WorkloadEndpointRemove"]);
+  await live.stop();
+  assert.equal(at(1).stopped, true);
+});
+
+test("a next dataplane that cannot be started leaves the last one as it is", async () => {
+  const { live, at, started, state } = await rig();
+  await live.send(WORLD);
+  state.fails = true;
+  await assert.rejects(live.reconfigure(new Map()), /no sockets/);
+  await live.send([{ msg: "WorkloadEndpointRemove", id: workload("a") }]);
+  assert.deepEqual([started.length, at(0).stopped, at(0).sent.length], [1, false, WORLD.length + 1]);
+});
+
+test("what is sent while dataplanes change comes after what was known, and marks do too", async () => {
+  const { live, at } = await rig();
+  await live.send(WORLD);
+  const changing = live.reconfigure(new Map());
+  const sending = live.send([{ msg: "WorkloadEndpointRemove", id: workload("a") }]);
+  live.mark(9);
+  await Promise.all([changing, sending]);
+  await live.send([]);
+  assert.equal(at(1).sent.at(-1)?.msg, "WorkloadEndpointRemove");
+  assert.deepEqual([at(0).marks, at(1).marks.at(-1)], [[], 9]);
+});
+
+test("renew() keeps the last dataplane until another graph sends its first messages", async () => {
+  const { live, at } = await rig();
+  await live.send(WORLD);
+  await live.renew(new Map([["X", "3"]]));
+  assert.deepEqual([at(0).stopped, at(1).sent], [false, []]);
+  await live.send(WORLD);
+  assert.deepEqual([at(0).stopped, at(1).sent.length], [true, WORLD.length]);
+  assert.deepEqual(live.sizes(), { endpoints: 1, policies: 1, ipSets: 1 });
+});
+
+test("the owner is not told twice that it is in sync, hears nothing of the last one, and of what went meanwhile", async () => {
+  const { live, at, told } = await rig();
+  await live.send(WORLD);
+  const up = (name: string) => ({ msg: "WorkloadEndpointStatusUpdate", id: workload(name), status: "up" }) as const;
+  at(0).events.onMessage?.(up("a"));
+  at(0).events.onMessage?.(up("b"));
+  at(0).events.onMessage?.({ msg: "DataplaneInSync" });
+  await live.reconfigure(new Map());
+  told.length = 0;
+  at(0).events.onMessage?.(up("late"));
+  at(1).events.onMessage?.(up("a"));
+  at(1).events.onMessage?.({ msg: "DataplaneInSync" });
+  assert.deepEqual(told, [up("a"), { msg: "WorkloadEndpointStatusRemove", id: workload("b") }]);
+});
+
+test("counters go on over dataplanes, and a host that was ready stays so", async () => {
+  const { live, at, state, statuses } = await rig();
+  const status = (messages: number, ready: boolean) =>
+    ({
+      phase: ready ? "in-sync" : "waiting-datastore",
+      reason: "",
+      ready,
+      counters: { ...COUNTERS, messages },
+    }) as const;
+  at(0).events.onStatus?.(status(7, true));
+  await live.reconfigure(new Map());
+  at(0).events.onStatus?.({ ...status(9, false), phase: "stopped" });
+  at(1).events.onStatus?.(status(2, false));
+  assert.deepEqual([state.messages, statuses], [9, [true, true]]);
+});
