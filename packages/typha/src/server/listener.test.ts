@@ -89,6 +89,9 @@ async function serve(
   return served;
 }
 
+/** For clients that do not answer while hours pass. */
+const NO_PINGS: Partial<SyncServerSettings> = { pingIntervalMs: 1e9 };
+
 function warnings(logger: MemoryLogger): string[] {
   return logger.records
     .filter(({ level }) => level === "warn")
@@ -180,17 +183,23 @@ test("SyncListener refuses TLS 1.1, plain clients and rubbish on a TLS port, and
 });
 
 test("SyncListener cuts a half-open handshake, one without a request and one without a hello, others connect meanwhile", async () => {
-  const { port, logger } = await serve(CN_RULE, { handshakeTimeoutMs: 300 });
-  const startMs = performance.now();
-  const silent = connect(port, "127.0.0.1");
-  const secured = tlsConnect({ port, host: "127.0.0.1", ...clientTls("client-cn") });
-  const upgraded = dial(port, clientTls("client-cn"));
-  const good = dial(port, clientTls("client-cn"), testHello("good"));
-  await good.next("welcome");
-  assert.ok(performance.now() - startMs < 290, "a stalled peer blocks nobody");
+  const clock = new ManualClock(Date.now());
+  const { port, logger } = await serve(CN_RULE, { ...NO_PINGS, handshakeTimeoutMs: 100_000 }, clock);
+  const silent = connect(port, "127.0.0.1").resume();
+  const secured = tlsConnect({ port, host: "127.0.0.1", ...clientTls("client-cn") }).resume();
   secured.on("error", () => {});
-  await Promise.all([once(silent.resume(), "close"), once(secured.resume(), "close"), upgraded.closed]);
-  assert.ok(performance.now() - startMs > 290, "nobody is cut early");
+  const upgraded = dial(port, clientTls("client-cn"));
+  await Promise.all([once(silent, "connect"), once(secured, "secureConnect"), once(upgraded.socket, "open")]);
+  const good = dial(port, clientTls("client-cn"), testHello("good"));
+  // No time has passed: a stalled peer blocks nobody.
+  await good.next("welcome");
+  await clock.advance(99_000);
+  const probe = dial(port, clientTls("client-cn"), testHello("probe"));
+  await probe.next("welcome");
+  assert.deepEqual([silent.closed, secured.closed, upgraded.messages.length], [false, false, 0], "nobody is cut early");
+  const closed = Promise.all([once(silent, "close"), once(secured, "close"), upgraded.closed]);
+  await clock.advance(2000);
+  await closed;
   assert.equal(upgraded.messages[0]?.type, "reject");
   assert.equal((await upgraded.next("reject")).code, "handshake-timeout");
   assert.equal(logger.records.filter(({ message }) => message === "Handshake took too long").length, 2);
@@ -323,9 +332,6 @@ async function shownName(port: number): Promise<string> {
   socket.destroy();
   return name;
 }
-
-/** For clients that do not answer while hours pass. */
-const NO_PINGS: Partial<SyncServerSettings> = { pingIntervalMs: 1e9 };
 
 test("SyncListener takes new certificates for new connections, and keeps the old ones where the new are bad", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "typha-tls-"));

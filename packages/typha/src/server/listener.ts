@@ -2,6 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from "node:tls";
 import { Backoff, type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { Logger } from "@bulrush/service";
+import { AcceptProbe } from "./accept-probe.ts";
 import { clientCertificateProblem } from "./client-identity.ts";
 import { type GatePass, HandshakeGate } from "./handshake-gate.ts";
 import type { LimitedLog } from "./limited-log.ts";
@@ -67,6 +68,7 @@ export class SyncListener {
   readonly #backoff: Backoff;
   readonly #gate: HandshakeGate;
   readonly #handshakes = new Map<string, Handshake>();
+  readonly #probe: AcceptProbe;
   readonly #resolveListening: (address: AddressInfo) => void;
   #server: Server | undefined = undefined;
   #material: TlsMaterial | undefined = undefined;
@@ -79,6 +81,7 @@ export class SyncListener {
     this.#options = options;
     this.#gate = new HandshakeGate(options.clock);
     this.#backoff = new Backoff({ initialMs: 100, maxMs: 5000 }, options.random);
+    this.#probe = new AcceptProbe({ clock: options.clock, onResult: (problem) => this.#onProbed(problem) });
     const { promise, resolve } = Promise.withResolvers<AddressInfo>();
     this.listening = promise;
     this.#resolveListening = resolve;
@@ -105,6 +108,7 @@ export class SyncListener {
     this.#closed = true;
     this.#cancelRetry();
     this.#reloader?.close();
+    this.#probe.stop();
     this.#problem = "Closed";
     this.#server?.close();
     this.#server = undefined;
@@ -129,7 +133,17 @@ export class SyncListener {
       this.#backoff.reset();
       this.#options.logger.info("Listening for sync clients", { address: address.address, port: address.port });
       this.#resolveListening(address);
+      this.#probe.start(address);
     });
+  }
+
+  #onProbed(problem: string | undefined): void {
+    const words = problem === undefined ? undefined : `Cannot accept sync clients: ${problem}`;
+    if (words !== undefined) this.#options.metrics.acceptErrors.inc();
+    // The same each time is said once.
+    if (words !== undefined && words !== this.#problem)
+      this.#options.logger.error("Cannot accept sync clients", { problem });
+    this.#problem = words;
   }
 
   /** The listening socket, and what a connection goes to when it is its turn. */
@@ -184,6 +198,7 @@ export class SyncListener {
     const retryInMs = Math.round(this.#backoff.nextMs());
     this.#problem = `Cannot accept sync clients: ${messageOf(error)}`;
     this.#options.logger.error("Cannot accept sync clients", { error, retryInMs });
+    this.#probe.stop();
     this.#server?.close();
     this.#server = undefined;
     if (this.#closed) return;
@@ -191,6 +206,7 @@ export class SyncListener {
   }
 
   #onConnection(socket: Socket, begin: (socket: Socket) => void): void {
+    if (this.#probe.isOwn(socket)) return;
     const { metrics, clock, handshakeTimeoutMs } = this.#options;
     const peer = peerName(socket);
     if (socket.remoteAddress === undefined) {
