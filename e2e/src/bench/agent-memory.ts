@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { LOCAL_PODS } from "./agent-memory/customer-store.ts";
+import { LOCAL_PODS } from "../agent-memory/customer-store.ts";
 import { enterNamespace } from "./in-namespace.ts";
 import type { Bench } from "./row.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-const MAIN: string = join(import.meta.dirname, "agent-memory", "main.ts");
+const MAIN: string = join(import.meta.dirname, "..", "agent-memory", "main.ts");
 
 /** Remote endpoints, and the most megabytes that the process may have then. */
 const CASES = [

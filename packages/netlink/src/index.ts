@@ -51,5 +51,13 @@ export {
   type TokenBucket,
 } from "./tc/qdisc.ts";
 export { type NetlinkMonitor, openMonitor } from "./socket/open-monitor.ts";
+export { openWireguard } from "./wireguard/open-wireguard.ts";
+export type {
+  WireguardChange,
+  WireguardConnection,
+  WireguardDevice,
+  WireguardPeer,
+  WireguardPeerChange,
+} from "./wireguard/wireguard.ts";
 export { errnoName } from "./system/errno.ts";
 export { bindFd, closeFd, openSocketFd, SOCKET, type SocketFdOptions } from "./system/socket-fd.ts";

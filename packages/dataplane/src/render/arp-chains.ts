@@ -9,7 +9,7 @@ export const ARP_TABLE = "calico-arp";
 const LAYER = "filter";
 const DISPATCH = "cali-arp-dispatch";
 
-export function arpChainName(interfaceName: string): string {
+function arpChainName(interfaceName: string): string {
   return boundedName("cali-arp-", interfaceName);
 }
 

@@ -13,7 +13,7 @@ import { customerStore, interfaceOf, LOCAL_HOST, LOCAL_PODS } from "./customer-s
  * started as in its image (deploy/docker/Dockerfile). Prints what the agent takes once it is ready and has come to rest,
  * as a line of JSON, in bytes.
  */
-const AGENT = join(import.meta.dirname, "../../../../packages/agent/dist/bin/bulrush-agent.js");
+const AGENT = join(import.meta.dirname, "../../../packages/agent/dist/bin/bulrush-agent.js");
 const NODE_OPTIONS = "--max-semi-space-size=2";
 const READY_WITHIN_MS = 600_000;
 const LOOK_MS = 1000;

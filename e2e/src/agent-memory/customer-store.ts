@@ -58,7 +58,13 @@ function* itemsOf(kind: string, customers: number, pods: number): Generator<Item
   if (kind === "WorkloadEndpoint") for (let i = 0; i < pods; i++) yield pod(i, customers, pods);
 }
 
-function item(kind: Item["kind"], namespace: string, name: string, spec: unknown, labels: Readonly<Record<string, string>> = {}): Item {
+function item(
+  kind: Item["kind"],
+  namespace: string,
+  name: string,
+  spec: unknown,
+  labels: Readonly<Record<string, string>> = {},
+): Item {
   const metadata = { name, ...(namespace === "" ? {} : { namespace }), labels };
   const value = { apiVersion: "projectcalico.org/v3", kind, metadata, spec } as unknown as Resource;
   return { kind, namespace, name, revision: REVISION, value };
