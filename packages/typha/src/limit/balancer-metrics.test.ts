@@ -10,6 +10,7 @@ test("what is shed counts as dropped under upstream's name, and ours say why", a
   metrics.counted(804, 7, 1000);
   for (const why of ["limit", "levelling", "levelling"] as const) metrics.shed(why);
   metrics.stuck(true);
+  metrics.cameBack(3);
   const lines = new Set((await registry.text()).split("\n"));
   for (const line of [
     "typha_connections_dropped 3",
@@ -19,6 +20,7 @@ test("what is shed counts as dropped under upstream's name, and ours say why", a
     "bulrush_typha_ready_servers 7",
     "bulrush_typha_nodes 1000",
     "bulrush_typha_over_limit_without_room 1",
+    "bulrush_typha_shed_came_back 3",
   ])
     assert.ok(lines.has(line), line);
   metrics.counted(10_000, undefined, undefined);

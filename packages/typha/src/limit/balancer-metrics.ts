@@ -5,6 +5,8 @@ export interface BalancerMetrics {
   counted(limit: number, typhas: number | undefined, nodes: number | undefined): void;
   shed(why: "limit" | "levelling"): void;
   stuck(isStuck: boolean): void;
+  /** Streams that were handed over lately and are here again. */
+  cameBack(count: number): void;
 }
 
 /** Registers the metrics of balance, once per registry. `dropped` is upstream's `typha_connections_dropped`. */
@@ -30,7 +32,12 @@ export function createBalancerMetrics(metrics: Metrics, dropped: Counter): Balan
     name: "bulrush_typha_over_limit_without_room",
     help: "1 while this server is over its limit and no other server has room",
   });
+  const cameBack = metrics.gauge({
+    name: "bulrush_typha_shed_came_back",
+    help: "Streams that were handed over in the last ten minutes and are here again: more than a few, and servers drop in circles",
+  });
   return {
+    cameBack: (count) => cameBack.set(count),
     counted(newLimit, typhaCount = -1, nodeCount = -1) {
       limit.set(newLimit);
       typhas.set(typhaCount);

@@ -163,7 +163,7 @@ test("Balancer keeps the upper limit while servers cannot be counted, and works 
     clock,
     random: () => 0.5,
     logger: silentLogger,
-    metrics: { counted: (limit) => void limits.push(limit), shed() {}, stuck() {} },
+    metrics: { counted: (limit) => void limits.push(limit), shed() {}, stuck() {}, cameBack() {} },
     instance: "own",
     listTyphas: () => {
       if (isBroken) return Promise.reject(new Error("403: not allowed"));
@@ -199,7 +199,7 @@ test("Balancer treats a list of servers that does not come in 5 s as failed", as
     clock,
     random: () => 0,
     logger: silentLogger,
-    metrics: { counted() {}, shed() {}, stuck() {} },
+    metrics: { counted() {}, shed() {}, stuck() {}, cameBack() {} },
     instance: "own",
     listTyphas: () => new Promise(() => {}),
     countNodes: () => 10,

@@ -67,6 +67,9 @@ const MAX_SHEDDING_MS = 150_000;
 const MIN_GAP_MS = 20;
 /** A client stays where it is for this long at least. */
 const MIN_STAY_MS = 45_000;
+/** So many of the streams that were handed over may come back before that is worth a word, and this part of all. */
+const MANY_BACK = 5;
+const MANY_BACK_SHARE = 0.02;
 /** Servers that a goodbye or reject names. */
 const NAMED_PEERS = 3;
 
@@ -96,6 +99,7 @@ export class Balancer {
   #limit: ConnectionLimit;
   #rounding = 0;
   #isStuck = false;
+  #hasManyBack = false;
   /** Monotonic: when the surplus should be gone; undefined while there is none. */
   #sheddingUntilMs: number | undefined = undefined;
   #isStarted = false;
@@ -215,6 +219,7 @@ export class Balancer {
     await Promise.all(this.#peers.toAsk().map((endpoint) => this.#askOne(endpoint, undefined)));
     if (this.#stopping.signal.aborted) return;
     this.#rounding = random();
+    this.#sayCameBack();
     if (settings.basis === "observed") this.#workOut();
     const intervalMs = Math.min(ASK_INTERVAL_MS, settings.pollIntervalMs);
     this.#after("ask", intervalMs * (1 + 0.1 * random()), () => void this.#ask());
@@ -273,7 +278,7 @@ export class Balancer {
     if (stream === undefined) return;
     const others = plan.targets.filter(({ address }) => address !== chosen);
     this.#peers.sent(chosen, stream.type);
-    this.#recent.add(stream.clientId, clock.monotonicMs());
+    this.#recent.add(stream.clientId, clock.nowMs());
     metrics.shed(plan.why);
     const why = plan.why === "limit" ? `and its limit is ${this.#ownLimit()}` : "and others have fewer";
     const types = [...countTypes(all)].map(([type, count]) => `${type} ${count}`).join(", ");
@@ -302,7 +307,7 @@ export class Balancer {
     const newestMs = clock.nowMs() - MIN_STAY_MS;
     let oldest: BalancedStream | undefined;
     for (const stream of streams) {
-      if (stream.connectedAtMs > newestMs || this.#recent.has(stream.clientId, clock.monotonicMs())) continue;
+      if (stream.connectedAtMs > newestMs || this.#recent.has(stream.clientId, clock.nowMs())) continue;
       if (oldest === undefined || stream.connectedAtMs < oldest.connectedAtMs) oldest = stream;
     }
     return oldest;
@@ -316,6 +321,22 @@ export class Balancer {
     if (isStuck)
       logger.warn("Over the connection limit, but no other server has room: nobody is sent away", { streams, limit });
     else logger.info("No longer over the connection limit without room elsewhere", { streams, limit });
+  }
+
+  /** Clients that come back though they were sent elsewhere: the sign of a drop loop. */
+  #sayCameBack(): void {
+    const { clock, streams, metrics, logger } = this.#options;
+    const all = streams();
+    const count = this.#recent.cameBack(all, clock.nowMs());
+    metrics.cameBack(count);
+    const isMany = count > Math.max(MANY_BACK, all.length * MANY_BACK_SHARE);
+    if (isMany && !this.#hasManyBack)
+      logger.warn("Streams that were handed over come back: the servers may be dropping them in circles", {
+        cameBack: count,
+        streams: all.length,
+        limit: this.#ownLimit(),
+      });
+    this.#hasManyBack = isMany;
   }
 
   #scheduleTick(gapMs: number): void {

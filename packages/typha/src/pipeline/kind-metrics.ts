@@ -21,6 +21,10 @@ export function registerKindMetrics(metrics: Metrics, sources: readonly KindSour
     () => each(({ kind, status }, syncer) => [[{ syncer, kind }, status === "in-sync" ? 1 : 0] as const]),
   );
   metrics.gaugeFamilyFrom(
+    { name: "bulrush_typha_kind_keys", help: "Keys in the cache that come from the kind: which one grows", labels },
+    () => each(({ kind, keys }, syncer) => [[{ syncer, kind }, keys] as const]),
+  );
+  metrics.gaugeFamilyFrom(
     {
       name: "bulrush_typha_kind_amiss_since_timestamp_seconds",
       help: "Since when the kind has not been in order, by the code of its last error; absent while it is",

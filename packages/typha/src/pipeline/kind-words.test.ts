@@ -84,6 +84,7 @@ test("registerKindMetrics() has a line for what is amiss, with its code and time
   const page = await lines();
   for (const line of [
     'bulrush_typha_kind_in_sync{syncer="felix",kind="Node"} 1',
+    'bulrush_typha_kind_keys{syncer="felix",kind="Node"} 3',
     'bulrush_typha_kind_in_sync{syncer="felix",kind="NetworkPolicy"} 0',
     `bulrush_typha_kind_amiss_since_timestamp_seconds{syncer="felix",kind="NetworkPolicy",code="DATASTORE_UNAUTHORIZED"} ${NOON_MS / 1000 + 1}`,
     'bulrush_typha_unusable_objects{syncer="felix",kind="Node"} 0',

@@ -27,7 +27,7 @@ class SimServer {
       clock: fleet.clock,
       random: fleet.random,
       logger: silentLogger,
-      metrics: { counted() {}, shed() {}, stuck() {} },
+      metrics: { counted() {}, shed() {}, stuck() {}, cameBack() {} },
       instance: `instance of ${address}`,
       listTyphas: () => Promise.resolve(fleet.endpoints()),
       countNodes: () => fleet.nodes,
