@@ -28,6 +28,7 @@ export { MessageReader } from "./message/message-reader.ts";
 export { MessageWriter } from "./message/message-writer.ts";
 export { NFGEN_BYTES, writeNfgen } from "./message/nfgen.ts";
 export { type NamespaceRef, openNamespace, openOwnNamespace, withNetworkNamespace } from "./namespace.ts";
+export { type AnnouncementWatch, openAnnouncementWatch } from "./packet/open-announcement-watch.ts";
 export type { InterfaceAddress, RouteScope } from "./route/address.ts";
 export type { Link, LinkChange, PlainLink, VethPair } from "./route/link.ts";
 export type { Neighbour } from "./route/neighbour.ts";

@@ -1,0 +1,69 @@
+import type { NamespaceRef } from "../namespace.ts";
+import { bindFd, closeFd, openSocketFd, receiveNow, SOCKET } from "../system/socket-fd.ts";
+import { ETHERTYPE, isAnnouncement } from "./announcement.ts";
+
+/** linux/socket.h, linux/if_packet.h: `struct sockaddr_ll` has 20 bytes. */
+const AF_PACKET = 17;
+const SOCKADDR_LL_BYTES = 20;
+/** As much of a frame as is looked at. */
+const FRAME_BYTES = 64;
+/** Frames that one look takes at most; the rest is for the next one. */
+const FRAMES_A_LOOK = 256;
+
+/** Listens at one device for machines that say that they are here. The caller closes it. */
+export interface AnnouncementWatch {
+  /** True when one has come since the last call (packet(7)). Never waits. */
+  heard(): boolean;
+  close(): void;
+}
+
+/** `device`: index of the interface that frames come in by; those that go out do not count. Throws NETLINK_SYSCALL. */
+export function openAnnouncementWatch(
+  device: number,
+  options: { readonly namespace?: NamespaceRef } = {},
+): AnnouncementWatch {
+  const fds: number[] = [];
+  const close = (): void => {
+    for (const fd of fds.splice(0)) closeFd(fd);
+  };
+  try {
+    for (const type of Object.values(ETHERTYPE)) {
+      // Without a protocol until it is bound: frames of other devices would come meanwhile.
+      const fd = openSocketFd({
+        domain: AF_PACKET,
+        type: SOCKET.SOCK_RAW | SOCKET.SOCK_NONBLOCK,
+        protocol: 0,
+        ...options,
+      });
+      fds.push(fd);
+      bindFd(fd, sockaddrLl(device, type));
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const frame = new Uint8Array(FRAME_BYTES);
+  return {
+    heard() {
+      let heard = false;
+      for (const fd of fds)
+        for (let i = 0; i < FRAMES_A_LOOK; i++) {
+          const length = receiveNow(fd, frame);
+          // Nothing more (EAGAIN), or the device went down (ENETDOWN): its end is told elsewhere.
+          if (length < 0) break;
+          heard ||= isAnnouncement(frame.subarray(0, length));
+        }
+      return heard;
+    },
+    close,
+  };
+}
+
+function sockaddrLl(device: number, protocol: number): Uint8Array {
+  const address = new Uint8Array(SOCKADDR_LL_BYTES);
+  const view = new DataView(address.buffer);
+  view.setUint16(0, AF_PACKET, true);
+  view.setUint16(2, protocol, false);
+  view.setInt32(4, device, true);
+  return address;
+}
