@@ -17,6 +17,8 @@ const CHURN = 40;
 const PATIENCE_MS = 180_000;
 const KINDS: readonly TrafficKind[] = ["established", "connects", "datagrams"];
 const SERVER = "10.65.1.10";
+/** Whose packets must not get through. */
+export const STRANGERS: readonly string[] = ["10.65.1.12", "10.65.2.12", "10.65.9.21", "10.65.9.22"];
 const VAULT = "10.65.9.2";
 
 /** A server that friends may reach and strangers may not, and a vault whose friends and spies are known by networks. */
