@@ -37,7 +37,7 @@ interface Run {
  * thousand, one handshake after the other. Server on core 0, clients on core 1, mutual TLS, reference scaled.
  */
 export async function* benchSnapshot(options: TyphaBenchOptions = {}): AsyncGenerator<BenchRow> {
-  const repetitions = options.quick === true ? 2 : 5;
+  const repetitions = options.quick === true ? 3 : 5;
   yield* await manyAtOnce(repetitions);
   // After one tick of one key nearly all of a snapshot is still there; the reference then makes all of it anew.
   yield* await firstAfterChange("one tick", repetitions);
