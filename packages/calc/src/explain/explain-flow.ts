@@ -4,7 +4,7 @@ import type { IpSetDescription } from "../graph/calc-graph.ts";
 import type { DataplaneState, StateWorkload } from "../state/dataplane-state.ts";
 import type { Decision, Flow, FlowVerdict, SideVerdict } from "./flow.ts";
 import type { FailsafePorts } from "./failsafe.ts";
-import { judgeHosts } from "./host-path.ts";
+import { type HostPath, judgeHosts } from "./host-path.ts";
 import { type Direction, type JudgedLists, judgeList } from "./judge-list.ts";
 import type { MatchContext } from "./match-rule.ts";
 import { type Packet, resolveFlow } from "./packet.ts";
@@ -41,21 +41,26 @@ export function explainFlow(state: DataplaneState, flow: Flow, details: ExplainD
   const context: MatchContext = { state, packet, describeIpSet, describeMember };
   const egress = source.workload && judgeWorkload(context, source.workload, "egress", details);
   const ingress = destination.workload && judgeWorkload(context, destination.workload, "ingress", details);
-  const { verdicts: hosts, notes } =
+  const path: HostPath =
     details.hosts === undefined
       ? { verdicts: [], notes: [] }
       : judgeHosts(context, resolved, { ...details, failsafe: details.hosts });
-  const sides = [egress, ingress, ...hosts].filter((side) => side !== undefined);
+  const { verdicts: hosts, notes } = path;
+  const workloads = [egress, ingress].filter((side) => side !== undefined);
+  const verdicts = [...workloads, ...hosts].map(({ verdict }) => verdict);
   const allNotes = [...serviceNotes(state, packet), ...notes];
   return {
-    verdict: overall(sides.map(({ verdict }) => verdict)),
+    verdict: overall(verdicts),
     ipVersion: packet.ipVersion,
     ...(egress && { egress }),
     ...(ingress && { ingress }),
     ...(hosts.length > 0 && { hosts }),
     ...(allNotes.length > 0 && { notes: allNotes }),
-    ...(sides.some(({ staged }) => staged !== undefined) && {
-      staged: overall(sides.map(({ verdict, staged }) => staged?.verdict ?? verdict)),
+    ...((path.staged !== undefined || workloads.some(({ staged }) => staged !== undefined)) && {
+      staged: overall([
+        ...workloads.map(({ verdict, staged }) => staged?.verdict ?? verdict),
+        path.staged ?? overall(hosts.map(({ verdict }) => verdict)),
+      ]),
     }),
   };
 }

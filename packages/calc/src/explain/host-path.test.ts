@@ -278,3 +278,23 @@ test("host endpoints: staged policy and what is next are told of them too", () =
   assert.equal(said.hosts?.[0]?.staged?.policy, "StagedGlobalNetworkPolicy/s");
   assert.equal(said.hosts?.[0]?.next?.verdict, "deny", "behind the profile is nothing but the end");
 });
+
+test("host endpoints: a staged policy that decides ends what follows, one that no longer does lets it judge", () => {
+  const staged = (name: string, rules: readonly Rule[], value: Partial<Policy>): KV =>
+    policy(
+      name,
+      { selector: "host == 'two'", types: ["ingress"], inbound_rules: rules, ...value },
+      "StagedGlobalNetworkPolicy",
+    );
+  const ended = judge(
+    [...TWO_HOSTS, staged("u", [ALLOW], { untracked: true }), staged("d", [DENY], { pre_dnat: true })],
+    INTO_HOST,
+  );
+  assert.deepEqual([ended.verdict, ended.staged], ["allow", "allow"], "the allow ahead of all ends the host's policy");
+  const reopened = judge(
+    [...TWO_HOSTS, onTwo("u", [ALLOW], { untracked: true }), staged("u", [], { untracked: true }), onTwo("p", [DENY])],
+    INTO_HOST,
+  );
+  assert.deepEqual([reopened.verdict, reopened.staged], ["allow", "deny"], "without it the normal policy judges");
+  assert.deepEqual(hostsOf(reopened), [`allow untracked ingress ${P}/u`], "what is told is what is");
+});

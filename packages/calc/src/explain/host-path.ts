@@ -1,7 +1,7 @@
 import { assert } from "@bulrush/base";
 import { formatAddress } from "@bulrush/ip";
 import type { DataplaneHostEndpoint } from "@bulrush/proto";
-import type { HostVerdict } from "./flow.ts";
+import type { Decision, HostVerdict } from "./flow.ts";
 import { findHostEndpoint, type FoundEndpoint } from "./host-endpoints.ts";
 import { type Direction, type JudgedLists, judgeList } from "./judge-list.ts";
 import type { MatchContext } from "./match-rule.ts";
@@ -12,6 +12,11 @@ import { whatIfs } from "./what-if.ts";
 export interface HostPath {
   readonly verdicts: readonly HostVerdict[];
   readonly notes: readonly string[];
+  /**
+   * What host endpoints would say with staged policies enforced; absent where none is staged on the way. It is not the sum
+   * of the stages: one that decides then ends what follows, and one that no longer decides does not.
+   */
+  readonly staged?: Decision["verdict"];
 }
 
 /** As in ExplainDetails. */
@@ -46,25 +51,43 @@ export function judgeHosts(
     notes.push(...sameHostNotes(from, source, destination));
     return { verdicts, notes };
   }
+  const enforced = { hasStaged: false, isDenied: false };
   const judge = (host: string, end: ResolvedEnd, direction: Direction): void => {
     const found = findHostEndpoint(context.state, host, end);
     if (found === undefined) return;
     const stages = stagesOf(direction, end.workload !== undefined, found.endpoint.name === "*");
-    let isJudged = false;
+    const all: HostVerdict[] = [];
     for (const stage of stages) {
       const verdict = judgeStage(context, found, direction, stage, options);
-      if (verdict === undefined) continue;
-      isJudged = true;
-      verdicts.push(verdict);
-      if (verdict.verdict !== "none") break;
+      if (verdict !== undefined) all.push(verdict);
+      // What comes after counts only where staged policies may leave the packet to it.
+      if (options.whatIf !== true && verdict !== undefined && verdict.verdict !== "none") break;
     }
+    const isJudged = all.length > 0;
+    verdicts.push(...untilDecided(all, ({ verdict }) => verdict));
+    enforced.hasStaged ||= all.some(({ staged }) => staged !== undefined);
+    const then = untilDecided(all, verdictThen).at(-1);
+    enforced.isDenied ||= then !== undefined && verdictThen(then) === "deny";
     if (isJudged && found.assumed !== undefined) notes.push(found.assumed);
   };
   if (from !== undefined) judge(from, source, "egress");
   if (to !== undefined) judge(to, destination, "ingress");
   if (source.workload !== undefined && to !== undefined && destination.workload === undefined && verdicts.length > 0)
     notes.push(`${addressText(packet)} is judged as ${to} sees it: with the address that the packet has there`);
-  return { verdicts, notes };
+  return { verdicts, notes, ...(enforced.hasStaged && { staged: enforced.isDenied ? "deny" : "allow" }) };
+}
+
+/** The stages up to the first that does not leave the packet to the next. */
+function untilDecided(
+  all: readonly HostVerdict[],
+  verdictOf: (stage: HostVerdict) => HostVerdict["verdict"],
+): readonly HostVerdict[] {
+  const end = all.findIndex((stage) => verdictOf(stage) !== "none");
+  return end < 0 ? all : all.slice(0, end + 1);
+}
+
+function verdictThen({ verdict, staged }: HostVerdict): HostVerdict["verdict"] {
+  return staged?.verdict ?? verdict;
 }
 
 /** What passes through a host on its way out has met its raw table, if any, as it came in. */
