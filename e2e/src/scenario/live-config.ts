@@ -102,6 +102,21 @@ async function change(world: World, fields: readonly FieldValue[], what: string)
   await taken(world, fields, `${what}, back`);
 }
 
+/** Each field alone; the one before goes back with the same edit. */
+async function oneByOne(world: World, fields: readonly FieldValue[], progress: (text: string) => void): Promise<void> {
+  let before: readonly FieldValue[] = [];
+  for (const [i, field] of fields.entries()) {
+    for (const log of world.logs) log.forget();
+    write(felixConfiguration("default", [field]));
+    await taken(world, [...before, field], field.field);
+    before = [field];
+    progress(`${i + 1} of ${fields.length}: ${field.field}: ${settingChange(field.parameter)}`);
+  }
+  for (const log of world.logs) log.forget();
+  write();
+  await taken(world, before, "the last one, back");
+}
+
 /** The host's own beats the selected one, which beats the global one. */
 async function precedence({ logs }: World): Promise<void> {
   const said = (prefix: string): string[] => logs.map((log) => log.taken("live")[prefix] ?? "");
@@ -141,10 +156,7 @@ export const liveConfig: Scenario = {
       await change(world, graph, "all fields of the graph");
       progress(`${graph.length} fields are of the graph`);
       await precedence(world);
-      for (const [i, field] of (quick ? [] : [...live, ...graph]).entries()) {
-        await change(world, [field], field.field);
-        progress(`${i + 1}: ${field.field}: ${settingChange(field.parameter)}`);
-      }
+      if (!quick) await oneByOne(world, [...live, ...graph], progress);
       await until(() => traffic.report().every(({ sent }) => sent > 30), WAIT_MS);
       const { longestGapMs } = checkTraffic(traffic.report(), "While settings changed", MAX_GAP_MS);
       await traffic.stop();

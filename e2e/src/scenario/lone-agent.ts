@@ -18,7 +18,7 @@ export interface Expected extends Probe {
 
 const WAIT_MS = 240_000;
 /** A packet that is not answered within this is taken for dropped, while it is waited for something else. */
-const PATIENCE = { patienceMs: 1000, silenceMs: 300 } as const;
+const PATIENCE = { patienceMs: 2000, silenceMs: 300 } as const;
 
 /**
  * One agent (or more) that reads a directory, on a host among others: no Typha, no Kubernetes.

@@ -3,7 +3,8 @@ import { checkTraffic, nftGeneration, startGuardedTraffic, startGuardedWorld } f
 import type { Scenario } from "./scenario.ts";
 
 const HOSTS = ["host-a", "host-b"] as const;
-const MAX_GAP_MS = 400;
+/** The traffic itself pauses where the machine does much else. */
+const MAX_GAP_MS = 5000;
 
 export const typhaKill: Scenario = {
   name: "typha-kill",
