@@ -58,6 +58,9 @@ export interface DataplaneSettings {
   readonly RemoveExternalRoutes: boolean;
   readonly IPv4NormalRoutePriority: number;
   readonly IPv6NormalRoutePriority: number;
+  readonly IPv4ElevatedRoutePriority: number;
+  readonly IPv6ElevatedRoutePriority: number;
+  readonly LiveMigrationRouteConvergenceTime: number;
   readonly NftablesRefreshInterval: number;
   readonly IpsetsRefreshInterval: number;
   readonly RouteRefreshInterval: number;
@@ -272,6 +275,21 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     type: int({ min: 1, max: 2147483646 }),
     default: 1024,
     doc: "Metric of IPv6 workload routes.",
+  },
+  IPv4ElevatedRoutePriority: {
+    type: int({ min: 1, max: 2147483646 }),
+    default: 512,
+    doc: "Metric of IPv4 routes to machines that have just moved here by live migration.",
+  },
+  IPv6ElevatedRoutePriority: {
+    type: int({ min: 1, max: 2147483646 }),
+    default: 512,
+    doc: "The same for IPv6.",
+  },
+  LiveMigrationRouteConvergenceTime: {
+    type: seconds(),
+    default: 30,
+    doc: "Time after the end of a live migration for which the machine's routes keep that metric, in seconds.",
   },
   NftablesRefreshInterval: {
     type: seconds(),

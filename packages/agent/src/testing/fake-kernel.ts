@@ -24,6 +24,7 @@ export class FakeKernel {
             close: () => {},
           },
           conntrack: { deleteFlowsOf: () => {} },
+          openAnnouncementWatch: () => ({ heard: () => false, close: () => {} }),
           files: { read: () => undefined, list: () => [], write: () => {}, remove: () => {} },
           sysctls: { read: () => "0", write: () => {} },
           openNftWatch: () => ({ pause: () => {}, resume: () => {}, close: () => Promise.resolve() }),

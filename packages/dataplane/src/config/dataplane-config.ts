@@ -99,6 +99,10 @@ export interface DataplaneConfig {
   readonly removeExternalRoutes: boolean;
   /** Metric of workload routes, by family. */
   readonly routePriority: { readonly 4: number; readonly 6: number };
+  /** The same for machines that have just moved here: a lower metric wins. */
+  readonly elevatedRoutePriority: { readonly 4: number; readonly 6: number };
+  /** How long a machine that has moved here keeps it. */
+  readonly liveMigrationConvergenceMs: number;
   readonly nftablesRefreshMs: number;
   readonly ipsetsRefreshMs: number;
   readonly routeRefreshMs: number;

@@ -93,6 +93,11 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
       4: read("IPv4NormalRoutePriority", 1024, readInteger(1, 2147483646)),
       6: read("IPv6NormalRoutePriority", 1024, readInteger(1, 2147483646)),
     },
+    elevatedRoutePriority: {
+      4: read("IPv4ElevatedRoutePriority", 512, readInteger(1, 2147483646)),
+      6: read("IPv6ElevatedRoutePriority", 512, readInteger(1, 2147483646)),
+    },
+    liveMigrationConvergenceMs: refresh("LiveMigrationRouteConvergenceTime", 30_000),
     nftablesRefreshMs: refresh("NftablesRefreshInterval", DEFAULT_REFRESH_MS.nftables),
     ipsetsRefreshMs: refresh("IpsetsRefreshInterval", DEFAULT_REFRESH_MS.others),
     routeRefreshMs: refresh("RouteRefreshInterval", DEFAULT_REFRESH_MS.others),

@@ -1,4 +1,4 @@
-import type { RouteAccess } from "../kernel/kernel.ts";
+import type { Kernel, RouteAccess } from "../kernel/kernel.ts";
 
 /** What one round of work on devices did. */
 export interface DeviceResult {
@@ -20,7 +20,9 @@ export const NO_DEVICE_WORK: DeviceResult = { writes: 0, drift: 0, failures: [] 
  * never throws: what fails is told, and tried again with the next call.
  */
 export interface DeviceWork {
-  apply(access: RouteAccess, nowMs: number): DeviceResult;
+  apply(access: RouteAccess, nowMs: number, kernel: Kernel): DeviceResult;
+  /** The end: closes what it has open. What is in the kernel stays. */
+  stop?(): void;
   /** Read everything back at the next call. */
   queueResync(): void;
 }

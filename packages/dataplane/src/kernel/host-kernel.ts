@@ -1,4 +1,10 @@
-import { openConntrack, openLogMonitor, openRouteConnection, openRouteMonitor } from "@bulrush/netlink";
+import {
+  openAnnouncementWatch,
+  openConntrack,
+  openLogMonitor,
+  openRouteConnection,
+  openRouteMonitor,
+} from "@bulrush/netlink";
 import { openNftConnection, openNftWatch } from "@bulrush/nftables";
 import { hostFiles } from "../file/host-files.ts";
 import type { Kernel } from "./kernel.ts";
@@ -27,6 +33,7 @@ export function openHostKernel(): Kernel {
       conntrack: keep(openConntrack()),
       sysctls: procSysctls(process.env[SYSCTL_DIRECTORY] || undefined),
       files: hostFiles(),
+      openAnnouncementWatch: (device) => openAnnouncementWatch(device),
       openMonitor: (callbacks) => openRouteMonitor({ groups: ["links", "addresses", "routes"], ...callbacks }),
       openNftWatch,
       openLogMonitor,

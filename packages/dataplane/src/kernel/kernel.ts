@@ -1,4 +1,5 @@
 import type {
+  AnnouncementWatch,
   ConntrackConnection,
   LogMonitor,
   LogMonitorOptions,
@@ -33,6 +34,8 @@ export interface Kernel {
   readonly conntrack: FlowAccess;
   readonly sysctls: Sysctls;
   readonly files: HostFiles;
+  /** Listens at a device for machines that say that they are here. Throws. */
+  openAnnouncementWatch(device: number): AnnouncementWatch;
   /** Subscribes to links, addresses and routes. Callbacks never run from inside this call. */
   openMonitor(callbacks: Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">): RouteMonitor;
   /** Listens to what others change in nf_tables. Callbacks never run from inside this call. */

@@ -130,6 +130,23 @@ kernelTests(import.meta.filename, () => {
     assert.notEqual(await lab.connect("ext", "10.70.0.1", 80), "connected");
   });
 
+  it("R23: a machine that moves here has its route when it says that it is here, elevated until its migration is long over", async () => {
+    const machine = (role?: "target"): ToDataplane => pod("a", role === undefined ? {} : { live_migration_role: role });
+    const routes = (): string => lab.run("ip route show 10.65.0.2");
+    const started = startKernelDataplane({ LiveMigrationRouteConvergenceTime: "1" });
+    running = started;
+    await started.send(OPEN, machine("target"), pod("b"), IN_SYNC);
+    await until("the other pod has its route", () => lab.run("ip route").includes(`${B} dev calib`));
+    await until("the machine has none", () => routes() === "");
+    const mac = lab.macOf("a").replaceAll(":", "");
+    const own = "0a410002";
+    lab.sendFrame("a", `ffffffffffff ${mac} 0806 0001 0800 06 04 0001 ${mac} ${own} 000000000000 ${own}`);
+    await until("the machine has an elevated route", () => routes().includes("metric 512"));
+    await started.send(machine());
+    await until("the machine has a normal route", () => routes().includes("metric 1024"));
+    assert.doesNotMatch(routes(), /metric 512/);
+  });
+
   it("N14: a range that somebody puts into a set of networks is taken out again", async () => {
     const networks = ipSet("s:nets", "NET", "10.9.0.0/24");
     const under = pod("b", { tiers: [tier("default", [P])] });

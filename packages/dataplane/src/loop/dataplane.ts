@@ -139,6 +139,7 @@ class DataplaneLoop implements InspectableDataplane {
     const rest = this.#queue;
     this.#queue = [];
     for (const item of rest) this.#abandon(item);
+    for (const device of this.#running?.state.devices ?? []) device.stop?.();
     await this.#running?.monitor.stop();
     await this.#running?.drift.stop();
     await this.#running?.flows.stop();
@@ -391,7 +392,7 @@ class DataplaneLoop implements InspectableDataplane {
   #devicesStep({ devices }: HostState, failures: string[]): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [i, device] of devices.entries()) {
-      const result = device.apply(this.#options.kernel.routes, nowMs);
+      const result = device.apply(this.#options.kernel.routes, nowMs, this.#options.kernel);
       this.#drift.device += result.drift;
       failures.push(...result.failures);
       for (const warning of result.warnings ?? []) this.#options.events.onLog?.("warn", warning, {});

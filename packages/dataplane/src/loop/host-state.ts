@@ -11,6 +11,7 @@ import { RulesetManagers } from "../manager/ruleset-managers.ts";
 import { BandwidthManager } from "../qos/bandwidth-manager.ts";
 import type { DeviceWork } from "../device/device-work.ts";
 import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
+import { LiveMigrations } from "../route/live-migrations.ts";
 import { RoutesManager } from "../route/routes-manager.ts";
 
 /** Everything that is wanted of one host's kernel, worked out from messages and interfaces. */
@@ -33,8 +34,9 @@ export function createHostState(
   onBadMember: (setId: string, member: string) => void,
 ): HostState {
   const endpoints = new WorkloadEndpoints();
+  const migrations = new LiveMigrations(config, endpoints, interfaces);
   const ruleset = new RulesetManagers({ config, endpoints, interfaces, onBadMember });
-  const routes = new RoutesManager(config, endpoints, interfaces, ruleset.tables);
+  const routes = new RoutesManager(config, endpoints, interfaces, ruleset.tables, migrations);
   const sysctls = new InterfaceSysctls(config, endpoints, interfaces);
   const { hostEndpoints } = ruleset;
   const ipip = new IpipDevice(config, interfaces);
@@ -44,7 +46,7 @@ export function createHostState(
     endpoints,
     ruleset,
     routes,
-    devices: [ipip, new BandwidthManager(endpoints, interfaces, config.interfacePrefixes)],
+    devices: [migrations, ipip, new BandwidthManager(endpoints, interfaces, config.interfacePrefixes)],
     sysctls,
     statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
     statusFiles: prefix === "" ? undefined : new StatusFiles(prefix),

@@ -15,6 +15,7 @@ import { ClusterRoutes } from "../tunnel/cluster-routes.ts";
 import { Tunnels } from "../tunnel/tunnels.ts";
 import { FlowCleanup } from "./flow-cleanup.ts";
 import type { RouteTarget } from "./route-class.ts";
+import type { LiveMigrations } from "./live-migrations.ts";
 import { type ReleaseResult, RouteTable } from "./route-table.ts";
 import { StaticNeighbours } from "./static-neighbours.ts";
 
@@ -46,6 +47,7 @@ const NOTHING: RoutesResult = {
 export class RoutesManager implements Manager {
   readonly #config: DataplaneConfig;
   readonly #endpoints: WorkloadEndpoints;
+  readonly #migrations: LiveMigrations;
   readonly #tables: ReadonlyMap<Family, RouteTable>;
   readonly #neighbours: StaticNeighbours;
   readonly #tunnels: Tunnels;
@@ -53,7 +55,15 @@ export class RoutesManager implements Manager {
   readonly #cleanup = new FlowCleanup();
   readonly #dirty = new Set<string>();
 
-  constructor(config: DataplaneConfig, endpoints: WorkloadEndpoints, interfaces: Interfaces, families: DesiredTables) {
+  constructor(
+    config: DataplaneConfig,
+    endpoints: WorkloadEndpoints,
+    interfaces: Interfaces,
+    families: DesiredTables,
+    migrations: LiveMigrations,
+  ) {
+    this.#migrations = migrations;
+    migrations.onChange.add((name) => this.#dirty.add(name));
     this.#config = config;
     this.#endpoints = endpoints;
     this.#tables = new Map([...families.keys()].map((family) => [family, new RouteTable(family, interfaces, config)]));
@@ -79,7 +89,8 @@ export class RoutesManager implements Manager {
       const workload = this.#endpoints.ownerOf(name);
       for (const [family, table] of this.#tables)
         table.setRoutes("local-workload", name, workload === undefined ? [] : this.#targets(workload, family));
-      this.#neighbours.set(name, workload === undefined ? new Map() : neighboursOf(workload));
+      const hasRoutes = workload !== undefined && this.#migrations.priorityOf(name) !== "none";
+      this.#neighbours.set(name, hasRoutes ? neighboursOf(workload) : new Map());
     }
     this.#dirty.clear();
     this.#cluster.completeDeferredWork();
@@ -157,8 +168,8 @@ export class RoutesManager implements Manager {
 
   #targets(workload: LocalWorkload, family: Family): RouteTarget[] {
     const { endpoint } = workload;
-    // The target of a live migration is not yet where its traffic should go.
-    if (endpoint.live_migration_role === "target") return [];
+    const priority = this.#migrations.priorityOf(endpoint.name);
+    if (priority === "none") return [];
     const source = family === 4 ? this.#config.deviceRouteSourceAddress : this.#config.deviceRouteSourceAddressV6;
     const nets = (family === 4 ? endpoint.ipv4_nets : endpoint.ipv6_nets).map((net) =>
       must(canonicalCidr(net), `a network in place of "${net}"`),
@@ -170,7 +181,7 @@ export class RoutesManager implements Manager {
     return nets.map((destination) => ({
       destination,
       protocol: this.#config.deviceRouteProtocol,
-      metric: this.#config.routePriority[family],
+      metric: (priority === "elevated" ? this.#config.elevatedRoutePriority : this.#config.routePriority)[family],
       type: "unicast",
       scope: "link",
       ...(source === undefined ? {} : { source }),
@@ -185,7 +196,7 @@ function tunnelDrift(name: string, drift: number): DriftItem[] {
 
 function neighboursOf({ endpoint }: LocalWorkload): Map<string, string> {
   const macs = new Map<string, string>();
-  if (endpoint.mac === "" || endpoint.live_migration_role === "target") return macs;
+  if (endpoint.mac === "") return macs;
   for (const net of endpoint.ipv4_nets) {
     const cidr = parseCidr(net);
     if (cidr?.prefixLength === 32) macs.set(net.slice(0, net.indexOf("/")), endpoint.mac);

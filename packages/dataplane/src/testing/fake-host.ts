@@ -26,6 +26,8 @@ export class FakeHost {
   readonly flows: FakeFlows = new FakeFlows(this.routes);
   readonly sysctls: FakeSysctls = new FakeSysctls();
   readonly files: FakeFiles = new FakeFiles();
+  /** Devices behind which a machine has said that it is here. */
+  readonly announced: Set<number> = new Set();
   readonly clock: ManualClock = new ManualClock();
   readonly applied: number[] = [];
   readonly messages: FromDataplane[] = [];
@@ -54,6 +56,10 @@ export class FakeHost {
       conntrack: flows,
       sysctls,
       files: this.files,
+      openAnnouncementWatch: (device) => ({
+        heard: () => this.announced.delete(device),
+        close: () => undefined,
+      }),
       openMonitor: (callbacks) => routes.openMonitor(callbacks),
       openNftWatch: (callbacks) => {
         if (this.refusesWatch) throw new Error("no listener");

@@ -1,9 +1,14 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeSync } from "node:fs";
+import { bindFd, closeFd, openSocketFd, SOCKET } from "@bulrush/netlink";
 
 /** How a connection attempt ended: made, refused by an answer, or no answer. */
 export type Outcome = "connected" | "refused" | "silence";
+
+/** packet(7): `struct sockaddr_ll` has 20 bytes. */
+const AF_PACKET = 17;
+const SOCKADDR_LL_BYTES = 20;
 
 /** Silence for this long, counted from when the connecting program is up, is taken for a dropped packet. */
 const PATIENCE_MS = 700;
@@ -146,6 +151,18 @@ export class KernelLab {
   macOf(name: string): string {
     const [link] = JSON.parse(this.run(`ip -j -n ${name} link show eth0`)) as [{ address: string }];
     return link.address;
+  }
+
+  /** Sends a frame, as hexadecimal text, out of a pod's eth0. */
+  sendFrame(name: string, hex: string): void {
+    const [link] = JSON.parse(this.run(`ip -j -n ${name} link show eth0`)) as [{ ifindex: number }];
+    const fd = openSocketFd({ domain: AF_PACKET, type: SOCKET.SOCK_RAW, protocol: 0, namespace: `/run/netns/${name}` });
+    const address = new Uint8Array(SOCKADDR_LL_BYTES);
+    new DataView(address.buffer).setUint16(0, AF_PACKET, true);
+    new DataView(address.buffer).setInt32(4, link.ifindex, true);
+    bindFd(fd, address);
+    writeSync(fd, Buffer.from(hex.replaceAll(" ", ""), "hex"));
+    closeFd(fd);
   }
 
   /** Echo servers on TCP ports; undefined for the host. */

@@ -1,0 +1,130 @@
+import { messageOf } from "@bulrush/base";
+import type { AnnouncementWatch } from "@bulrush/netlink";
+import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK } from "../device/device-work.ts";
+import type { Kernel, RouteAccess } from "../kernel/kernel.ts";
+import type { Interfaces } from "../manager/interfaces.ts";
+import { Listeners } from "../manager/listeners.ts";
+import type { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
+
+/** How often the targets of migrations are listened to. */
+const LISTEN_MS = 100;
+
+/** What is known of the machine behind an interface. */
+type Migration =
+  /** It is to come here. */
+  | { readonly kind: "target"; watch?: AnnouncementWatch; device?: number }
+  /** It has said that it is here; others may not know yet. */
+  | { readonly kind: "live" }
+  /** The migration is over, and others may still believe in the old place. */
+  | { readonly kind: "time-wait"; untilMs: number | undefined };
+
+/**
+ * Virtual machines that move here while they run: their routes must not come before they do, and must win over those of
+ * their old host from then on until that one has heard of it.
+ *
+ *     role "target" ──> target: no routes ──machine announces itself──> live: elevated ──role goes──> time-wait: elevated
+ *                         │ role goes (nobody had to wait)                  │ role "source", or the endpoint goes  │ 30 s
+ *                         └────────────────────────> normal <───────────────┴──────────────────────────────────────┘
+ *
+ * Invariant: a watch is open for targets only, on the interface's present device.
+ */
+export class LiveMigrations implements DeviceWork {
+  /** An interface whose routes have another priority now. */
+  readonly onChange: Listeners<string> = new Listeners();
+  readonly #convergenceMs: number;
+  readonly #endpoints: WorkloadEndpoints;
+  readonly #interfaces: Interfaces;
+  readonly #migrations = new Map<string, Migration>();
+
+  constructor(config: DataplaneConfig, endpoints: WorkloadEndpoints, interfaces: Interfaces) {
+    this.#convergenceMs = config.liveMigrationConvergenceMs;
+    this.#endpoints = endpoints;
+    this.#interfaces = interfaces;
+    endpoints.onInterfaceChange.add((name) => this.#noteRole(name));
+  }
+
+  /** Which routes the addresses of an interface get. */
+  priorityOf(name: string): "none" | "elevated" | "normal" {
+    const kind = this.#migrations.get(name)?.kind;
+    return kind === undefined ? "normal" : kind === "target" ? "none" : "elevated";
+  }
+
+  queueResync(): void {
+    // Nothing of it is in the kernel.
+  }
+
+  apply(_access: RouteAccess, nowMs: number, kernel: Pick<Kernel, "openAnnouncementWatch">): DeviceResult {
+    if (this.#migrations.size === 0) return NO_DEVICE_WORK;
+    const warnings: string[] = [];
+    let againAtMs: number | undefined;
+    const again = (atMs: number): void => {
+      againAtMs = Math.min(againAtMs ?? atMs, atMs);
+    };
+    for (const [name, migration] of this.#migrations)
+      if (migration.kind === "target") {
+        again(nowMs + LISTEN_MS);
+        if (!this.#listen(name, migration, kernel, warnings)) continue;
+        migration.watch?.close();
+        this.#migrations.set(name, { kind: "live" });
+        this.onChange.notify(name);
+        again(nowMs);
+      } else if (migration.kind === "time-wait") {
+        migration.untilMs ??= nowMs + this.#convergenceMs;
+        again(Math.max(nowMs, migration.untilMs));
+        if (nowMs < migration.untilMs) continue;
+        this.#migrations.delete(name);
+        this.onChange.notify(name);
+      }
+    return { ...NO_DEVICE_WORK, warnings, againAtMs };
+  }
+
+  /** Closes what is open. */
+  stop(): void {
+    for (const migration of this.#migrations.values()) if (migration.kind === "target") migration.watch?.close();
+    this.#migrations.clear();
+  }
+
+  #noteRole(name: string): void {
+    const role = this.#endpoints.ownerOf(name)?.endpoint.live_migration_role;
+    const isThere = this.#endpoints.ownerOf(name) !== undefined;
+    const known = this.#migrations.get(name);
+    if (role === "target") {
+      if (known?.kind !== "live" && known?.kind !== "target") this.#migrations.set(name, { kind: "target" });
+      return;
+    }
+    if (known === undefined) return;
+    if (known.kind === "target") known.watch?.close();
+    if (known.kind !== "target" && isThere && role !== "source") {
+      if (known.kind === "live") this.#migrations.set(name, { kind: "time-wait", untilMs: undefined });
+      return;
+    }
+    this.#migrations.delete(name);
+  }
+
+  /** True when the machine has announced itself. */
+  #listen(
+    name: string,
+    target: Extract<Migration, { kind: "target" }>,
+    kernel: Pick<Kernel, "openAnnouncementWatch">,
+    warnings: string[],
+  ): boolean {
+    const device = this.#interfaces.get(name)?.index;
+    if (device !== target.device) {
+      target.watch?.close();
+      delete target.watch;
+      delete target.device;
+    }
+    if (device === undefined) return false;
+    if (target.device === undefined) {
+      // Tried once a device: what fails now fails again.
+      target.device = device;
+      try {
+        target.watch = kernel.openAnnouncementWatch(device);
+      } catch (error) {
+        warnings.push(`Listen for the machine that moves to ${name}: ${messageOf(error)}`);
+      }
+    }
+    return target.watch?.heard() === true;
+  }
+}
