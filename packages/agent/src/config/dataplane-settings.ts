@@ -32,6 +32,11 @@ export interface DataplaneSettings {
   readonly VXLANMTU: number;
   readonly VXLANMTUV6: number;
   readonly IpInIpMtu: number;
+  readonly WireguardEnabledV6: boolean;
+  readonly WireguardListeningPort: number;
+  readonly WireguardListeningPortV6: number;
+  readonly WireguardInterfaceName: string;
+  readonly WireguardInterfaceNameV6: string;
   readonly WireguardMTU: number;
   readonly WireguardMTUV6: number;
   readonly MTUFile: string;
@@ -158,6 +163,21 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     type: int({ min: 0, max: 65535 }),
     default: 0,
     doc: "MTU of the IPIP device; 0 for 20 below the host's.",
+  },
+  WireguardEnabledV6: { type: bool(), default: false, doc: "Let packets of WireGuard for IPv6 in and out." },
+  WireguardListeningPort: { type: port(), default: 51820, doc: "UDP port of WireGuard for IPv4.", nonZero: true },
+  WireguardListeningPortV6: { type: port(), default: 51821, doc: "UDP port of WireGuard for IPv6.", nonZero: true },
+  WireguardInterfaceName: {
+    type: text(),
+    default: "wireguard.cali",
+    doc: "Device of WireGuard for IPv4.",
+    nonZero: true,
+  },
+  WireguardInterfaceNameV6: {
+    type: text(),
+    default: "wg-v6.cali",
+    doc: "Device of WireGuard for IPv6.",
+    nonZero: true,
   },
   WireguardMTU: {
     type: int({ min: 0, max: 65535 }),
@@ -315,7 +335,7 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     default: undefined,
     doc: "VXLAN on or off whatever the pools say; a pool with IPv6 VXLAN keeps it on for IPv6.",
   },
-  WireguardEnabled: { type: bool(), default: false, doc: "Keep routes for WireGuard." },
+  WireguardEnabled: { type: bool(), default: false, doc: "Keep routes for WireGuard, and let its packets in and out." },
   IstioAmbientMode: {
     type: oneOf(["Enabled", "Disabled"]),
     default: "Disabled",

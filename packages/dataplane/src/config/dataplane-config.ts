@@ -62,6 +62,10 @@ export interface DataplaneConfig {
   readonly wireguardMtu: { readonly 4: number; readonly 6: number };
   /** Traffic between hosts is encrypted, by family. */
   readonly wireguard: { readonly 4: boolean; readonly 6: boolean };
+  /** UDP port of WireGuard, by family. */
+  readonly wireguardPort: { readonly 4: number; readonly 6: number };
+  /** Name of its device, by family. */
+  readonly wireguardDevice: { readonly 4: string; readonly 6: string };
   /** The directory above the one with a file for each endpoint that is up; "" for no such files. */
   readonly endpointStatusPrefix: string;
   /** The file with the MTU for pods; "" for none. */

@@ -65,6 +65,11 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     ipipMtu: read("IpInIpMtu", 0, readMtu),
     wireguardMtu: { 4: read("WireguardMTU", 0, readMtu), 6: read("WireguardMTUV6", 0, readMtu) },
     wireguard: { 4: flag("WireguardEnabled", false), 6: flag("WireguardEnabledV6", false) },
+    wireguardPort: { 4: port("WireguardListeningPort", 51_820), 6: port("WireguardListeningPortV6", 51_821) },
+    wireguardDevice: {
+      4: read("WireguardInterfaceName", "wireguard.cali", readInterfaceFilter),
+      6: read("WireguardInterfaceNameV6", "wg-v6.cali", readInterfaceFilter),
+    },
     endpointStatusPrefix: read("EndpointStatusPathPrefix", "", readPath),
     mtuFile: read("MTUFile", "", readPath),
     mtuInterfacePattern: read("MTUIfacePattern", DEFAULT_MTU_PATTERN, readPattern),

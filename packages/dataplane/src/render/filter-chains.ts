@@ -29,7 +29,7 @@ import {
 } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
 import { allow, deny } from "./verdicts.ts";
-import { ipipInput, ipipOutput, vxlanInput, vxlanOutput } from "./tunnel-rules.ts";
+import { ipipInput, ipipOutput, vxlanInput, vxlanOutput, wireguardInput, wireguardOutput } from "./tunnel-rules.ts";
 
 const LAYER = "filter";
 
@@ -48,6 +48,7 @@ export function inputChain(config: DataplaneConfig, topology: Topology, family: 
   const rules: RuleState[] = [];
   if (topology.ipip && family === 4) rules.push(...ipipInput(config, sets));
   if (topology.vxlan[family]) rules.push(...vxlanInput(config, family, sets));
+  rules.push(...wireguardInput(config, family));
   for (const prefix of config.interfacePrefixes)
     rules.push(rule(inInterfaces(prefix), goto(layered(LAYER, CHAIN.workloadToHost))));
   if (topology.hostEndpoints)
@@ -118,6 +119,7 @@ export function outputChain(config: DataplaneConfig, topology: Topology, family:
     ...config.interfacePrefixes.map((prefix) => rule(outInterfaces(prefix), verdict(RETURN))),
     ...(topology.ipip && family === 4 ? ipipOutput(config, sets) : []),
     ...(topology.vxlan[family] ? vxlanOutput(config, family, sets) : []),
+    ...wireguardOutput(config, family),
     rule(clearMark(accept + pass + scratch0 + scratch1)),
     rule(withoutFlow(), to(CHAIN.toHost)),
     rule(destinationNotTranslated(), to(CHAIN.toHost)),

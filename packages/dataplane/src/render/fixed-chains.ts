@@ -91,7 +91,7 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
     );
     others.push(natDestinationChain(CHAIN.prerouting), natDestinationChain(CHAIN.output));
   }
-  if (hasPostrouting(topology, family)) {
+  if (hasPostrouting(config, topology, family)) {
     base.push(hook("nat", "postrouting", PRIORITY.natPostrouting, CHAIN.postrouting));
     others.push(natPostroutingChain(config, topology, family, sets));
   }

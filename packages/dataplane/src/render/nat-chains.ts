@@ -7,7 +7,7 @@ import { ruleMatch } from "./rule/rule-match.ts";
 import type { SetLookup } from "./set-shape.ts";
 import { COUNTER, equals, type Family, jump, meta, outInterface, outInterfaces } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
-import { HOST_SETS, tunnelMasquerade } from "./tunnel-rules.ts";
+import { HOST_SETS, tunnelMasquerade, wireguardMasquerade } from "./tunnel-rules.ts";
 
 /** Ids of the sets of pool networks. */
 export const POOL_SETS = {
@@ -18,8 +18,9 @@ export const POOL_SETS = {
 } as const;
 
 /** True when the family has something to translate on its way out. */
-export function hasPostrouting(topology: Topology, family: Family): boolean {
-  return topology.masquerade[family] || hasTunnel(topology, family) || topology.floatingIps[family];
+export function hasPostrouting(config: DataplaneConfig, topology: Topology, family: Family): boolean {
+  const isTunnelled = hasTunnel(topology, family) || config.wireguard[family];
+  return topology.masquerade[family] || isTunnelled || topology.floatingIps[family];
 }
 
 function hasTunnel(topology: Topology, family: Family): boolean {
@@ -45,6 +46,7 @@ export function natPostroutingChain(
   if (topology.floatingIps[family]) rules.push(rule(jump(layered("nat", CHAIN.floatingSnat))));
   if (topology.masquerade[family]) rules.push(...natOutgoing(config, family, sets));
   if (hasTunnel(topology, family)) rules.push(...tunnelMasquerade(config, family));
+  rules.push(...wireguardMasquerade(config, family));
   return chain("nat", CHAIN.postrouting, rules);
 }
 

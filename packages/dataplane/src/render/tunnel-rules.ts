@@ -6,7 +6,7 @@ import { commented, rule } from "./layer.ts";
 import { matchBlocks } from "./rule/match-blocks.ts";
 import { ruleMatch } from "./rule/rule-match.ts";
 import type { SetLookup } from "./set-shape.ts";
-import { COUNTER, equals, type Family, fibType, meta, outInterface, port } from "./statements.ts";
+import { COUNTER, equals, type Family, fibType, isPort, isProtocol, meta, outInterface, port } from "./statements.ts";
 import { allow, deny } from "./verdicts.ts";
 
 /** Ids of the sets of hosts. */
@@ -90,6 +90,44 @@ function vxlanMatch({ vxlanPort }: DataplaneConfig): Partial<DataplaneRule> {
   return { protocol: PROTOCOL, dst_ports: [{ first: vxlanPort, last: vxlanPort }] };
 }
 
+/** Packets of WireGuard to this host: whoever sends them has to have a key. */
+export function wireguardInput(config: DataplaneConfig, family: Family): RuleState[] {
+  return wireguardRules("Allow incoming IPv", "daddr", config, family);
+}
+
+/** Packets of WireGuard from this host. */
+export function wireguardOutput(config: DataplaneConfig, family: Family): RuleState[] {
+  return wireguardRules("Allow outgoing IPv", "saddr", config, family);
+}
+
+function wireguardRules(what: string, side: "saddr" | "daddr", config: DataplaneConfig, family: Family): RuleState[] {
+  if (!config.wireguard[family]) return [];
+  return [
+    commented(
+      `${what}${family} WireGuard packets`,
+      isProtocol("udp"),
+      isPort("dst", config.wireguardPort[family]),
+      equals(fibType(side), "local"),
+      ...allow("filter", config),
+    ),
+  ];
+}
+
+/** The host's own packets get the device's address, so that answers come back by it. */
+export function wireguardMasquerade(config: DataplaneConfig, family: Family): RuleState[] {
+  if (!config.wireguard[family]) return [];
+  return [rule(...foreignSource(config.wireguardDevice[family]), COUNTER, { kind: "masquerade", fullyRandom: true })];
+}
+
+/** The source is not the address of the device that the packet leaves by, and yet this host's. */
+function foreignSource(device: string): Statement[] {
+  return [
+    outInterface(device),
+    { ...equals(fibType("saddr", "oif"), "local"), op: "!=" } as Statement,
+    equals(fibType("saddr"), "local"),
+  ];
+}
+
 /** Lets through what matches, of which the end on this side is an address of this host. */
 function allowTunnel(
   wanted: Partial<DataplaneRule>,
@@ -111,19 +149,14 @@ function allowTunnel(
  * answer to it would be taken for a packet of the tunnel.
  */
 export function tunnelMasquerade(config: DataplaneConfig, family: Family): RuleState[] {
-  const foreignSource = [
-    outInterface(VXLAN_DEVICE[family]),
-    // The address is not that of the device itself, and yet this host's.
-    { ...equals(fibType("saddr", "oif"), "local"), op: "!=" } as Statement,
-    equals(fibType("saddr"), "local"),
-  ];
+  const foreign = foreignSource(VXLAN_DEVICE[family]);
   return [
-    rule(...foreignSource, equals(meta("l4proto"), "udp"), COUNTER, {
+    rule(...foreign, equals(meta("l4proto"), "udp"), COUNTER, {
       kind: "masquerade",
       fullyRandom: true,
       ports: portsBeside(config.vxlanPort),
     }),
-    rule(...foreignSource, COUNTER, { kind: "masquerade", fullyRandom: true }),
+    rule(...foreign, COUNTER, { kind: "masquerade", fullyRandom: true }),
   ];
 }
 
