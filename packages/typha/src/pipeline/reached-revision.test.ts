@@ -75,6 +75,72 @@ test("ReachedRevision is not whole from the end of a watch until a second after 
   assert.equal(isWhole(), true);
 });
 
+/** A watch that does what it is told. */
+function watchOf(steps: readonly (WatchEvent | Error)[]): DatastoreDriver {
+  const left = [...steps];
+  return {
+    ...driverOf("etcdv3", "100"),
+    watch: () =>
+      Promise.resolve({
+        next: () => {
+          const step = left.shift();
+          return step instanceof Error ? Promise.reject(step) : Promise.resolve(step && [step]);
+        },
+        close() {},
+      }),
+  };
+}
+
+const bookmark = (revision: string): WatchEvent => ({ type: "bookmark", revision });
+const LOST: readonly (readonly [string, WatchEvent | Error])[] = [
+  ["an error that it tells", { type: "error", error: new DatastoreError("Lost", { code: "DATASTORE_FAILED" }) }],
+  ["an error that it throws", new Error("Lost")],
+];
+
+for (const [name, lost] of LOST)
+  test(`ReachedRevision does not take a watch that goes on after ${name} for one that has caught up`, async () => {
+    const clock = new ManualClock(0);
+    const reached = new ReachedRevision(clock);
+    const driver = reached.observe(watchOf([lost, bookmark("110"), bookmark("130")]));
+    const other = reached.observe(driverOf("etcdv3", "130"));
+    const isWhole = (): boolean => reached.state()?.isWhole === true;
+    await list(driver);
+    await (await driver.watch(REQUEST)).next().catch(() => {});
+    await clock.advance(5000);
+    assert.equal(isWhole(), false, "it is not followed");
+    const stream = await driver.watch(REQUEST);
+    for await (const _ of other.list({ ...REQUEST, kind: "Node" }));
+    await clock.advance(5000);
+    assert.deepEqual(reached.state(), { revision: 130, isWhole: false }, "another kind is past it");
+    await stream.next();
+    assert.equal(isWhole(), false, "it is still on its way");
+    await stream.next();
+    assert.equal(isWhole(), false, "what it has told may not be in the cache yet");
+    await clock.advance(1000);
+    assert.equal(isWhole(), true);
+  });
+
+test("ReachedRevision takes a watch that says nothing for ten seconds, or a list, for one that has caught up", async () => {
+  for (const lists of [false, true]) {
+    const clock = new ManualClock(0);
+    const reached = new ReachedRevision(clock);
+    const driver = reached.observe(watchOf([new Error("Lost")]));
+    const isWhole = (): boolean => reached.state()?.isWhole === true;
+    await list(driver);
+    await (await driver.watch(REQUEST)).next().catch(() => {});
+    await driver.watch(REQUEST);
+    if (lists) await list(driver);
+    await clock.advance(9999);
+    assert.equal(isWhole(), lists);
+    await clock.advance(1);
+    assert.equal(isWhole(), lists, "and then a second more");
+    await clock.advance(999);
+    assert.equal(isWhole(), lists);
+    await clock.advance(1);
+    assert.equal(isWhole(), true);
+  }
+});
+
 test("ReachedRevision is whole without a kind that the server does not have, and not without one that fails", async () => {
   for (const [code, wanted] of [
     ["DATASTORE_NOT_FOUND", true],

@@ -10,6 +10,11 @@ import { revisionNumber } from "@bulrush/proto";
 
 /** What was read is in the cache after this at the latest, and a watch that goes on has caught up. */
 const SETTLE_MS = 1000;
+/**
+ * A watch that goes on after an error may have much to catch up with, while other kinds are past it already. So long it
+ * counts as behind, unless it names a revision as high as theirs before.
+ */
+const CATCH_UP_MS = 10_000;
 /** What comes within this time counts as one. */
 const GRAIN_MS = 100;
 
@@ -17,7 +22,7 @@ const GRAIN_MS = 100;
 export interface Reached {
   /** The highest revision that a list, an event or a bookmark named, of all kinds, and that is in the cache. */
   readonly revision: number;
-  /** Every kind is being followed. One that is not may lack what the others are past. */
+  /** Every kind is being followed, and has caught up. One that has not may lack what the others are past. */
   readonly isWhole: boolean;
 }
 
@@ -26,11 +31,14 @@ export interface Reached {
  * are each server's own.
  *
  * Invariant: `#fresh` holds, oldest first and ever higher, what was named in the last second, `#settled` what was before;
- * `#broken` holds the kinds that are being listed, or have no watch and no list that ended well.
+ * `#broken` holds the kinds that are being listed, or have no watch and no list that ended well, `#failed` those among
+ * them whose watch has ended with an error; `#late` those whose watch goes on after one, and until when that counts.
  */
 export class ReachedRevision {
   readonly #clock: Clock;
   readonly #broken = new Set<string>();
+  readonly #failed = new Set<string>();
+  readonly #late = new Map<string, number>();
   #healedAtMs = Number.NEGATIVE_INFINITY;
   #settled = 0;
   #fresh: { readonly atMs: number; revision: number }[] = [];
@@ -44,7 +52,9 @@ export class ReachedRevision {
   state(): Reached | undefined {
     if (!this.#isComparable) return undefined;
     this.#settle();
-    const isWhole = this.#broken.size === 0 && this.#clock.monotonicMs() - this.#healedAtMs >= SETTLE_MS;
+    const nowMs = this.#clock.monotonicMs();
+    for (const [kind, untilMs] of this.#late) if (nowMs >= untilMs) this.#isInTime(kind, untilMs);
+    const isWhole = this.#broken.size === 0 && this.#late.size === 0 && nowMs - this.#healedAtMs >= SETTLE_MS;
     return { revision: this.#settled, isWhole };
   }
 
@@ -59,6 +69,9 @@ export class ReachedRevision {
       watch: async (request) => {
         try {
           const stream = await driver.watch(request);
+          if (this.#failed.has(request.kind)) {
+            this.#late.set(request.kind, this.#clock.monotonicMs() + CATCH_UP_MS);
+          }
           this.#heal(request.kind);
           return this.#watched(request.kind, stream);
         } catch (error) {
@@ -87,6 +100,7 @@ export class ReachedRevision {
       if (datastoreCodeOf(error) === "DATASTORE_NOT_FOUND") this.#heal(kind);
       throw error;
     }
+    this.#late.delete(kind);
     this.#heal(kind);
     this.#note(revision);
   }
@@ -94,28 +108,52 @@ export class ReachedRevision {
   #watched(kind: string, stream: WatchStream): WatchStream {
     return {
       next: async () => {
-        const events = await stream.next();
-        if (events === undefined || events.some(({ type }) => type === "error")) this.#broken.add(kind);
-        for (const event of events ?? []) this.#note(revisionOf(event));
-        return events;
+        try {
+          const events = await stream.next();
+          if (events === undefined) this.#broken.add(kind);
+          for (const event of events ?? []) {
+            if (event.type === "error") this.#fail(kind);
+            else this.#note(revisionOf(event), kind);
+          }
+          return events;
+        } catch (error) {
+          this.#fail(kind);
+          throw error;
+        }
       },
       close: () => stream.close(),
     };
   }
 
+  #fail(kind: string): void {
+    this.#broken.add(kind);
+    this.#failed.add(kind);
+  }
+
   #heal(kind: string): void {
+    this.#failed.delete(kind);
     if (this.#broken.delete(kind)) this.#healedAtMs = this.#clock.monotonicMs();
   }
 
   /** Of a revision of several parts, the lowest: all of them have come so far. */
-  #note(text: string): void {
+  #note(text: string, kind?: string): void {
     const revision = Math.min(...text.split("/").map((part) => revisionNumber(part) ?? 0));
     this.#settle();
+    if (kind !== undefined && revision >= this.#newest()) this.#isInTime(kind, this.#clock.monotonicMs());
     const last = this.#fresh.at(-1);
-    if (revision <= (last?.revision ?? this.#settled)) return;
+    if (revision <= this.#newest()) return;
     const atMs = this.#clock.monotonicMs();
     if (last !== undefined && atMs - last.atMs < GRAIN_MS) last.revision = revision;
     else this.#fresh.push({ atMs, revision });
+  }
+
+  /** A late kind has caught up. */
+  #isInTime(kind: string, atMs: number): void {
+    if (this.#late.delete(kind)) this.#healedAtMs = Math.max(this.#healedAtMs, atMs);
+  }
+
+  #newest(): number {
+    return this.#fresh.at(-1)?.revision ?? this.#settled;
   }
 
   #settle(): void {
