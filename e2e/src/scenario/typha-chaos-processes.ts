@@ -116,6 +116,9 @@ export const typhaChaosProcesses: Scenario = {
     const judgedState = (): string | undefined => Object.keys(judge.figures().states)[0];
     const abort = new AbortController();
     const counts: Record<string, number> = { SIGKILL: 0, SIGTERM: 0, freeze: 0, cut: 0, stale: 0 };
+    const wrongDeletes = (): number => clients.reduce((sum, one) => sum + one.wrongDeletes, 0);
+    /** What judged clients of the load were told is gone, and then told again, as of their last report. */
+    let flaps = 0;
     let peakMB = 0;
     const noteMemory = async (): Promise<void> => {
       peakMB = Math.max(peakMB, ...(await typhas.residentMB()));
@@ -162,7 +165,7 @@ export const typhaChaosProcesses: Scenario = {
         // Those of the other processes may have agreed on a state before they are told of the last change.
         isSettled: ({ judged }) => judged.state === judgedState(),
         signal: abort.signal,
-        onProgress: () => {},
+        onProgress: ({ judged }) => (flaps = judged.flaps),
       });
       let failure: Error | undefined;
       load.catch((error: unknown) => (failure = error as Error));
@@ -179,7 +182,9 @@ export const typhaChaosProcesses: Scenario = {
           await written.catch(() => {});
         }
         if (failure !== undefined) throw failure;
-        progress(`step ${step} of ${steps}: ${JSON.stringify(counts)}`);
+        progress(
+          `step ${step} of ${steps}: ${JSON.stringify(counts)}, ${wrongDeletes()} wrong deletes, ${flaps} flaps`,
+        );
       }
       await until(isCalm, WAIT_MS);
       await noteMemory();
@@ -190,15 +195,14 @@ export const typhaChaosProcesses: Scenario = {
       const figures = await load;
       if (figures.problems.length > 0) throw new Error(figures.problems.join("\n"));
       if (figures.judged.state !== judgedState()) throw new Error("The judged clients have another state than etcd");
-      const wrongDeletes = clients.reduce((sum, one) => sum + one.wrongDeletes, 0);
-      if (wrongDeletes > 0) throw new Error(`${wrongDeletes} keys were deleted that are there`);
+      if (wrongDeletes() > 0) throw new Error(`${wrongDeletes()} keys were deleted that are there`);
       if (peakMB > MAX_PEAK_MB) throw new Error(`A Typha had ${peakMB} MB resident`);
       const { latencyMs, dials, judged } = figures;
       return {
         clients: plan.light + plan.judged + clients.length,
         keys: names.length,
         steps,
-        wrongDeletes,
+        wrongDeletes: wrongDeletes(),
         peakMB,
         dials,
         snapshots: judged.snapshots,
