@@ -23,6 +23,7 @@ import { SYNC_PORT, TyphaView } from "./typha-view.ts";
 /** The address of the Service `kubernetes`: that of the fabric's loopback device here. */
 const SERVICE_ADDRESS = "10.96.0.1";
 const WAIT_MS = 300_000;
+const LOOK_AGAIN_MS = 10_000;
 const DIRECTORY = "/run/bulrush-cluster";
 
 export interface ClusterOptions {
@@ -181,15 +182,15 @@ export class ClusterWorld {
    * Typha has them and every agent has them in its kernel.
    */
   async sync(resources: readonly Resource[]): Promise<void> {
-    await this.settle(await this.write(resources));
+    await this.write(resources);
+    await this.settle();
   }
 
-  /** The same without waiting for anybody. The KVs that the API server then has. */
-  async write(resources: readonly Resource[]): Promise<readonly Update[]> {
+  /** The same without waiting for anybody. */
+  async write(resources: readonly Resource[]): Promise<void> {
     const { updates, problems } = await this.store.sync([...this.nodeResources(), ...resources]);
     if (problems.length > 0) throw new Error(problems.join("\n"));
     this.#reshape(resources, updates);
-    return updates;
   }
 
   /** Where agents find the Typhas now. */
@@ -209,14 +210,25 @@ export class ClusterWorld {
   }
 
   /** The KVs that the API server's present contents stand for. */
-  async updates(): Promise<readonly Update[]> {
+  async #updates(): Promise<readonly Update[]> {
     return convertResources(await this.store.list()).updates;
   }
 
-  async settle(updates: readonly Update[]): Promise<void> {
-    const reached = await Promise.all(
-      [...this.#typhas.values()].map(async ({ view }) => ({ view, sequence: await view.reaches(updates, WAIT_MS) })),
-    );
+  /**
+   * Waits until every Typha has what the API server has, and every agent has it in its kernel. What that is may change
+   * meanwhile, as endpoints of Typhas come and go: it is looked at again.
+   */
+  async settle(): Promise<void> {
+    let reached: readonly { readonly view: TyphaView; readonly sequence: number }[] = [];
+    await this.until("every Typha has it", async () => {
+      const updates = await this.#updates();
+      const views = [...this.#typhas.values()].map(({ view }) => view);
+      const looks = views.map(async (view) => ({ view, sequence: await view.reaches(updates, LOOK_AGAIN_MS) }));
+      // All of them end before the next look begins.
+      await Promise.allSettled(looks);
+      reached = await Promise.all(looks);
+      return undefined;
+    });
     await this.until("every kernel has it", async () => {
       const applied = new Set<string>();
       for (const { view, sequence } of reached)

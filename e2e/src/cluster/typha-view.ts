@@ -19,7 +19,7 @@ interface ClientsAnswer {
 /** What the lab knows of a Typha: its stream, as one more agent, and its admin API, as through a port forward. */
 export class TyphaView {
   readonly #pod: RunningPod;
-  readonly #follower: Follower;
+  #follower: Follower;
   readonly #tls: FollowerOptions["tls"];
   readonly #serverCN: string;
 
@@ -27,7 +27,12 @@ export class TyphaView {
     this.#pod = pod;
     this.#tls = tls;
     this.#serverCN = serverCN;
-    this.#follower = new Follower({ host: pod.node.address, port: SYNC_PORT, tls, serverCN });
+    this.#follower = this.#follow();
+  }
+
+  #follow(): Follower {
+    const { address: host } = this.#pod.node;
+    return new Follower({ host, port: SYNC_PORT, tls: this.#tls, serverCN: this.#serverCN });
   }
 
   /** With the certificate and the rule of the agents' manifest. */
@@ -53,9 +58,20 @@ export class TyphaView {
     return new TyphaView(pod, { tls, serverCN });
   }
 
-  /** Resolves once this Typha holds exactly these KVs, with its sequence. */
-  reaches(updates: readonly Update[], timeoutMs: number): Promise<number> {
-    return this.#follower.reaches(updates, timeoutMs);
+  /**
+   * Resolves once this Typha holds exactly these KVs, with its sequence. Rejects also when the follower was handed over to
+   * another Typha, as any client may be: the next call has a new one.
+   */
+  async reaches(updates: readonly Update[], timeoutMs: number): Promise<number> {
+    const sequence = await this.#follower.reaches(updates, timeoutMs).catch((error: unknown) => error as Error);
+    const { host } = this.#follower;
+    if (host !== undefined && host !== this.#pod.node.address) {
+      await this.#follower.stop();
+      this.#follower = this.#follow();
+      throw new Error(`${this.#pod.name} handed the follower over to ${host}`);
+    }
+    if (typeof sequence === "number") return sequence;
+    throw sequence;
   }
 
   /** Hosts whose agents told this Typha that they have this sequence in their kernels. */

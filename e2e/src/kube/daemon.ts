@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const START_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 240_000;
 const POLL_MS = 50;
 
 export interface DaemonOptions {

@@ -108,6 +108,11 @@ export class Follower {
     return out;
   }
 
+  /** The host that it follows now: one that hands its clients over names another. */
+  get host(): string | undefined {
+    return this.#client.state().server?.host;
+  }
+
   stop(): Promise<void> {
     return this.#client.stop();
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Resource, Update } from "@bulrush/model";
+import type { Resource } from "@bulrush/model";
 import { ClusterWorld } from "../cluster/cluster-world.ts";
 import type { RunningPod } from "../cluster/kubelet.ts";
 import { measureSlo, sloWorld } from "../cluster/latency-slo.ts";
@@ -78,7 +78,7 @@ class Story {
     try {
       const before = NODES.map((host) => nftGeneration(wires, host));
       await this.#rollTyphas([]);
-      await world.settle(await world.updates());
+      await world.settle();
       const after = NODES.map((host) => nftGeneration(wires, host));
       if (after.join() !== before.join())
         throw new Error(`New Typhas wrote to kernels: ${before.join()}, ${after.join()}`);
@@ -89,7 +89,7 @@ class Story {
       if (this.#options.quick) await Promise.all(others.map((old) => this.#upgradeAgent(old)));
       else for (const old of others) await this.#upgradeAgent(old).then(() => world.ready());
       await world.ready();
-      await world.settle(await world.updates());
+      await world.settle();
       const { longestGapMs } = checkTraffic(traffic.report(), "During the upgrade", MAX_GAP_MS);
       this.figures["upgradeGapMs"] = Math.round(longestGapMs);
       traffic.reset();
@@ -117,13 +117,7 @@ class Story {
     const notReady = world.agents.find(({ isReady }) => !isReady);
     if (notReady !== undefined) throw new Error(`${notReady.name} is not ready: ${notReady.readyText}`);
     await world.store.server.restart();
-    let updates: readonly Update[] = [];
-    // Its storage comes up a little later than itself.
-    await world.until("the API server answers", async () => {
-      updates = await world.updates();
-      return undefined;
-    });
-    await world.settle(updates);
+    await world.settle();
     if (restarts() !== before) throw new Error(`${world.logs()}\nSomebody ended while the API server was away`);
   }
 
