@@ -1,4 +1,9 @@
-import { type DatastoreConfig, datastoreConfigFromEnvironment, withEtcdSettings } from "@bulrush/datastore";
+import {
+  type DatastoreConfig,
+  datastoreConfigFromEnvironment,
+  DatastoreError,
+  withEtcdSettings,
+} from "@bulrush/datastore";
 import { type LoadedConfig, readSettingsFile, type TriedSettings } from "@bulrush/service";
 import { DEFAULT_CONFIG_FILE, loadTyphaConfig } from "../config/load-typha-config.ts";
 import type { TyphaConfig } from "../config/typha-config.ts";
@@ -27,15 +32,26 @@ export function servicesConfig(
   return datastoreConfigFromEnvironment({ ...env, TYPHA_DATASTORETYPE: "kubernetes" }, "TYPHA_");
 }
 
-/** The datastore, with what Typha's own file says about it before the shared variables. */
+/**
+ * The datastore, with what Typha's own file says about it before the shared variables.
+ *
+ * @throws DatastoreError DATASTORE_BAD_CONFIG
+ */
 export function datastoreConfig(
   env: Readonly<Record<string, string | undefined>>,
   config: TyphaConfig,
 ): DatastoreConfig {
-  const { DatastoreType } = config;
+  const { DatastoreType, EtcdAddr, EtcdScheme, EtcdEndpoints } = config;
+  const filled = withEtcdSettings(env, config);
+  const { CALICO_ETCD_ENDPOINTS: endpoints } = filled;
+  const usesAddress = EtcdEndpoints.length === 0 && endpoints !== env["CALICO_ETCD_ENDPOINTS"];
+  if (usesAddress && (EtcdAddr === "" || EtcdScheme === ""))
+    throw new DatastoreError("etcd needs EtcdEndpoints, or both EtcdAddr and EtcdScheme", {
+      code: "DATASTORE_BAD_CONFIG",
+    });
   return datastoreConfigFromEnvironment(
     {
-      ...withEtcdSettings(env, config),
+      ...filled,
       ...(DatastoreType !== undefined && { TYPHA_DATASTORETYPE: DatastoreType }),
     },
     "TYPHA_",
