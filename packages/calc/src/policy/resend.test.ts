@@ -143,3 +143,26 @@ test("data that comes, goes and is not there is sent once each", () => {
   assert.deepEqual(after(undefined), [], "gone again");
   assert.deepEqual(after({ ...value, spec: { localWorkloadSelector: "app == 'b'" } }), [], "for nobody here");
 });
+
+test("lists are made anew when a policy moved while no endpoint here had them", () => {
+  const orders = (p: number, q: number): KV[] => [
+    policy("p", { ...BASE, order: p }),
+    policy("q", { ...BASE, order: q }),
+  ];
+  const rig = new Rig();
+  rig.inSync();
+  rig.go([TIER, POD, ...orders(1, 2)]);
+  rig.flush();
+  rig.go([TIER, ...orders(1, 2)]);
+  rig.flush();
+  rig.go([TIER, ...orders(2, 1)]);
+  rig.flush();
+  rig.go([TIER, POD, ...orders(2, 1)]);
+  rig.flush();
+  const listed = rig.messages.flatMap((message) =>
+    message.msg === "WorkloadEndpointUpdate"
+      ? message.endpoint.tiers.flatMap(({ ingress_policies }) => ingress_policies.map(({ name }) => name))
+      : [],
+  );
+  assert.deepEqual(listed, ["q", "p"]);
+});
