@@ -102,6 +102,15 @@ describe("a change of our tables by somebody else", () => {
     );
   });
 
+  it("is counted once, however many tries its repair takes", async () => {
+    host.nft.failRuns(new NftError("Refused", { code: NFT_ERROR_CODES.refused, op: "Run transaction" }), 3);
+    await host.editLoudly(flushWorkload);
+    await host.advance(100);
+    assert.equal(host.missing(WORLD), "");
+    assert.equal(host.status?.counters.drift.chain, 1);
+    assert.equal((await dataplane.inspect()).repairs.length, 1);
+  });
+
   it("pauses the watch around each write of ours", async () => {
     host.watching.length = 0;
     await host.send(dataplane, ipSetDelta("s:web", ["10.65.0.9/32"]));

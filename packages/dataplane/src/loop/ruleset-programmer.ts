@@ -114,8 +114,12 @@ export class RulesetProgrammer {
     let pauseMs = FIRST_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        if (attempt >= RECREATE_FROM_TRY) this.#runAnew();
-        else this.#run(this.#known ? this.#planChanges() : this.#planRecovery());
+        // Made anew, nothing has to be read: that may be what fails.
+        const isAnew = attempt >= RECREATE_FROM_TRY;
+        const recovery = this.#known || isAnew ? undefined : this.#planRecovery();
+        if (isAnew) this.#runAnew();
+        else this.#run(recovery?.plan ?? this.#planChanges());
+        if (recovery !== undefined) this.#countDrift(recovery.plan, recovery.own);
         for (const table of this.#options.tables) table.acknowledge();
         this.#known = true;
         this.#adopted = true;
@@ -148,9 +152,9 @@ export class RulesetProgrammer {
       return;
     }
     if (plan.isEmpty) return;
-    this.#countDrift(plan, new Set());
     try {
       this.#run(plan);
+      this.#countDrift(plan, new Set());
     } catch (error) {
       if (!(error instanceof CodedError)) throw error;
       this.#known = false;
@@ -176,9 +180,8 @@ export class RulesetProgrammer {
   }
 
   /** From a read-back, after a write that failed. What we had not meant to change then is drift that made it fail. */
-  #planRecovery(): Transaction {
+  #planRecovery(): { readonly plan: Transaction; readonly own: ReadonlySet<string> } {
     const plan = this.#planRead();
-    if (!this.#adopted) return plan;
     const own = new Set<string>();
     for (const table of this.#options.tables) {
       const difference = table.difference();
@@ -187,8 +190,7 @@ export class RulesetProgrammer {
           for (const name of state?.[`${kind}s`].keys() ?? [])
             own.add(objectKey({ kind, name: `${table.family} ${name}` }));
     }
-    this.#countDrift(plan, own);
-    return plan;
+    return { plan, own };
   }
 
   #planRead(): Transaction {
@@ -292,6 +294,8 @@ export class RulesetProgrammer {
 
   /** Every object that a repair touches, but for our own, was changed by somebody else. */
   #countDrift(repair: Transaction, own: ReadonlySet<string>): void {
+    // Before the first write of ours there is nothing that others could have changed.
+    if (!this.#adopted) return;
     const { items, objects } = rulesetDrift(repair, own);
     for (const { kind } of objects) this.counters.drift[kind]++;
     if (items.length === 0) return;
