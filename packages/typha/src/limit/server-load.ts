@@ -1,5 +1,5 @@
 /** Streams by their type; a type that is not among them has none. */
-export type StreamCounts = Readonly<Record<string, number>>;
+type StreamCounts = Readonly<Record<string, number>>;
 
 /** More types than there are. */
 const MAX_TYPES = 16;
