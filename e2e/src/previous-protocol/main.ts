@@ -11,7 +11,8 @@ registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
     if (!url.endsWith(VERSIONS)) return loaded;
-    const source = loaded.source === undefined || loaded.source === null ? "" : Buffer.from(loaded.source as Uint8Array).toString();
+    const source =
+      loaded.source === undefined || loaded.source === null ? "" : Buffer.from(loaded.source as Uint8Array).toString();
     const version = Number(OWN.exec(source)?.[1]) - 1;
     if (!(version > 0)) throw new Error(`${url} has no version before its own`);
     process.stderr.write(`speaking version ${version} of the sync protocol at most\n`);

@@ -6,7 +6,7 @@ const HELP = `Usage: npm run e2e -- NAME [--quick | --minutes N | --steps N] [--
        npm run e2e -- --list
 
 Runs one scenario on real parts: processes, network namespaces of its own, real packets. The last line is its figures as
-JSON; the exit code is 0 when it passed. --minutes is for the scenarios that go on for a while (datastore-churn: 3),
+JSON; the exit code is 0 when it passed. --minutes is for the scenarios that go on for a while (datastore-churn: 3, soak: 10),
 --steps for those with a script or rounds (datastore-same: 1000, agent-chaos: 8).
 `;
 
