@@ -90,7 +90,11 @@ export class Pipeline {
     this.stream = {
       cache: this.cache,
       upstreamAgeMs: () => this.upstreamAgeMs(),
-      reached: () => this.#reached.state(),
+      reached: () => {
+        // What was read a second ago may still wait for a timer where many connections come at once: not behind this.
+        this.#feeder.flush();
+        return this.#reached.state();
+      },
       onFanOut: (durationMs) => this.#feeder.onFanOut(durationMs),
     };
   }
