@@ -84,18 +84,43 @@ test("TunnelAddresses reconciles when a pool or its own node changes, and a burs
   await clock.advance(10_000);
   assert.equal(state.runs, 1);
   const changes: readonly (readonly [what: string, updates: readonly Update[], runs: number])[] = [
-    ["the same pool again", [{ ...pool("10.0.0.0/16"), revision: "2" }], 1],
-    ["the own node again", [node("h", "a", "2")], 1],
-    ["another node", [node("other", "b")], 1],
-    ["another pool and the own node", [pool("10.1.0.0/16"), node("h", "b")], 2],
-    ["a pool that is disabled", [pool("10.1.0.0/16", true)], 3],
-    ["a pool that is gone", [{ ...pool("10.1.0.0/16"), value: undefined }], 4],
+    ["the same pool again", [pool("10.0.0.0/16")], 1],
+    [
+      "the pool with another nodeSelector, which only its revision shows",
+      [{ ...pool("10.0.0.0/16"), revision: "2" }],
+      2,
+    ],
+    ["the own node again", [node("h", "a", "2")], 2],
+    ["another node", [node("other", "b")], 2],
+    ["another pool and the own node", [pool("10.1.0.0/16"), node("h", "b")], 3],
+    ["a pool that is disabled", [pool("10.1.0.0/16", true)], 4],
+    ["a pool that is gone", [{ ...pool("10.1.0.0/16"), value: undefined }], 5],
   ];
   for (const [what, updates, runs] of changes) {
     for (const update of updates) addresses.onUpdates([update]);
     await clock.advance(10_000);
     assert.equal(state.runs, runs, what);
   }
+});
+
+test("TunnelAddresses compares about every five minutes though nothing was told", async () => {
+  const state = rig();
+  const { addresses, clock } = state;
+  addresses.onInSync();
+  await clock.advance(0);
+  assert.equal(state.runs, 1);
+  for (let i = 2; i <= 4; i++) {
+    await clock.advance(299_999);
+    assert.equal(state.runs, i - 1);
+    await clock.advance(1);
+    assert.equal(state.runs, i);
+  }
+  addresses.onUpdates([pool("10.0.0.0/16")]);
+  await clock.advance(1000);
+  assert.equal(state.runs, 5, "a reason does not wait for it");
+  addresses.stop();
+  await clock.advance(600_000);
+  assert.equal(state.runs, 5);
 });
 
 test("TunnelAddresses tries again after a failure, ever more slowly, and does not run twice at once", async () => {
@@ -112,7 +137,7 @@ test("TunnelAddresses tries again after a failure, ever more slowly, and does no
   state.fails = false;
   await clock.advance(61_000);
   const settled = state.runs;
-  await clock.advance(600_000);
+  await clock.advance(200_000);
   assert.equal(state.runs, settled);
 
   const gate = Promise.withResolvers<void>();

@@ -17,11 +17,13 @@ export interface TunnelAddressesOptions {
 
 /** Changes that come together are one reason. */
 const SETTLE_MS = 1000;
+/** About as often they are compared though nothing was told: streams do not carry what only IPAM reads, such as a pool's nodeSelector. */
+const RECHECK_MS = 300_000;
 const RETRY = { initialMs: 2000, maxMs: 60_000 } as const;
 
 /**
  * Keeps the addresses of this host's tunnel devices as the pools ask for: at the first in-sync, and whenever a pool, or this
- * host's Node or its WireGuard keys, change.
+ * host's Node or its WireGuard keys, change; every five minutes without a reason.
  *
  * ```
  *  idle --relevant change--> settling (1 s) --> reconciling --done--> idle, or settling if something changed meanwhile
@@ -40,6 +42,8 @@ export class TunnelAddresses {
   readonly #runs: { inc(): void };
   #isInSync = false;
   #cancel: CancelTimer | undefined;
+  /** The timer is that of the next comparison without a reason; any reason takes its place. */
+  #isRecheck = false;
   #isRunning = false;
   #again = false;
   #stopped = false;
@@ -90,8 +94,10 @@ export class TunnelAddresses {
     }
   }
 
-  #learn({ path, value }: Update): boolean {
-    const hash = value === undefined ? undefined : hashValue(path, value);
+  #learn({ key, path, value, revision }: Update): boolean {
+    // A pool that was written anew may differ in what its v1 form leaves out; a Node is written all the time.
+    const written = key.type === "IPPool" ? revision : "";
+    const hash = value === undefined ? undefined : `${hashValue(path, value)} ${written}`;
     if (this.#known.get(path) === hash) return false;
     if (hash === undefined) this.#known.delete(path);
     else this.#known.set(path, hash);
@@ -104,10 +110,17 @@ export class TunnelAddresses {
       this.#again = true;
       return;
     }
+    if (this.#isRecheck) this.#clear();
     this.#cancel ??= this.#options.clock.after(delayMs, () => {
-      this.#cancel = undefined;
+      this.#clear();
       void this.#run();
     });
+  }
+
+  #clear(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#isRecheck = false;
   }
 
   async #run(): Promise<void> {
@@ -129,5 +142,10 @@ export class TunnelAddresses {
     this.#isRunning = false;
     if (retryMs !== undefined) this.#settle(retryMs);
     else if (this.#again) this.#settle(SETTLE_MS);
+    else {
+      // Not all hosts at once.
+      this.#settle(RECHECK_MS * (0.75 + this.#options.random() / 2));
+      this.#isRecheck = true;
+    }
   }
 }
