@@ -149,6 +149,8 @@ export class LabNetwork {
     const host = this.#hosts.get(name);
     if (host === undefined) return;
     this.#hosts.delete(name);
+    // The kernel takes a namespace apart in its own time; the link's name in the fabric must be free at once.
+    host.routes.apply([{ kind: "delete-link", link: "eth0" }]);
     host.routes.close();
     host.namespace.close();
   }
