@@ -122,8 +122,9 @@ function rootScript({ container, logFile, mounts, root }: ContainerOptions): str
     { source: "/usr", target: "/usr", readOnly: false },
     { source: "/proc", target: "/proc", readOnly: false },
     { source: "/dev", target: "/dev", readOnly: false },
-    { source: ROOT, target: ROOT, readOnly: false },
   ];
+  // The last one: the clone may stand below a directory that a volume hides, such as /tmp.
+  const sources: Mount = { source: ROOT, target: ROOT, readOnly: false };
   return [
     // As /proc has it.
     `read -r pid rest </proc/self/stat; echo "$pid" >${quoted(pidFileOf(logFile))}`,
@@ -132,7 +133,7 @@ function rootScript({ container, logFile, mounts, root }: ContainerOptions): str
     `cp /etc/ld.so.cache /etc/hosts /etc/passwd ${quoted(`${root}/etc/`)}`,
     // Where the machine has them as links they are links here.
     `for name in bin sbin lib lib64; do if [ -L /$name ]; then cp -P /$name ${quoted(root)}/; elif [ -d /$name ]; then mkdir ${quoted(root)}/$name; mount --rbind /$name ${quoted(root)}/$name; fi; done`,
-    ...[...image, ...mounts].flatMap(bind),
+    ...[...image, ...mounts, sources].flatMap(bind),
     ...(container.securityContext?.readOnlyRootFilesystem === true ? [`mount -o remount,ro ${quoted(root)}`] : []),
     `exec chroot ${quoted(root)} "$@"`,
   ].join("\n");
