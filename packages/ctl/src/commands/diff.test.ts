@@ -173,10 +173,36 @@ test("diff sees host endpoints, and what passes through them", async () => {
 });
 
 test("diff says where it was bounded, and does not call that no change", async () => {
-  const argv = ["diff", "--against", SHOP, "-f", manifest("bounded", dbPolicy(5432, 9187)), "--max-flows", "1"];
-  const { code, out } = await runCli(argv);
+  const argv = ["diff", "--against", SHOP, "-f", manifest("bounded", dbPolicy(5432, 9187))];
+  const all = /\((\d+) flows stand for all/.exec((await runCli(argv)).out)?.[1];
+  const { code, out } = await runCli([...argv, "--max-flows", "1"]);
   assert.equal(code, 2);
-  assert.match(out, /^bounded: 1 of \d+ flows were looked at: raise --max-flows$/m);
+  assert.match(out, new RegExp(`^bounded: 1 of ${all} flows were looked at: raise --max-flows$`, "m"));
+  const just = await runCli([...argv, "--max-flows", String(all)]);
+  assert.deepEqual([just.code, just.out.includes("bounded")], [1, false]);
+});
+
+test("diff does not call it no change where a manifest cannot be read", async () => {
+  const broken = join(root, "broken.yaml");
+  writeFileSync(broken, 'kind: "open\n');
+  const police = { apiVersion: V3, kind: "NetworkPolice", metadata: { name: "p", namespace: "shop" }, spec: {} };
+  const unknown = manifest("unknown", police);
+  const rows: readonly (readonly [argv: readonly string[], unread: string])[] = [
+    [["--against", SHOP, "-f", unknown], "1 resource"],
+    [["--against", SHOP, "-f", broken], "1 resource"],
+    [["--against", SHOP, "--delete", broken], "1 resource"],
+    [["--against", SHOP, "--against", broken, "-f", SHOP], "1 resource"],
+    [["--against", SHOP, "--whole", "-f", SHOP, "-f", broken, "-f", unknown], "2 resources"],
+  ];
+  for (const [argv, unread] of rows) {
+    const { code, out } = await runCli(["diff", ...argv]);
+    assert.equal(code, 2, argv.join(" "));
+    assert.match(out, /^no flow changes/);
+    assert.match(out, new RegExp(`^bounded: ${unread} cannot be read: `, "m"));
+  }
+  const changed = await runCli(["diff", "--against", SHOP, "-f", broken, "--delete", POLICY, "-o", "json"]);
+  assert.equal(changed.code, 1, "flows change all the same");
+  assert.match((JSON.parse(changed.out) as Comparison).bounded.join(), /^1 resource cannot be read/);
 });
 
 test("diff --live takes the datastore of the environment for how things stand", async () => {

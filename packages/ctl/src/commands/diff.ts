@@ -2,17 +2,18 @@ import { loadManifests, type ManifestResource } from "@bulrush/datastore";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
-import { compareWorlds } from "../diff/compare.ts";
+import { type Comparison, compareWorlds } from "../diff/compare.ts";
 import { comparisonText } from "../diff/print.ts";
 import { changedUpdates } from "../diff/world-change.ts";
 import { usageError } from "../errors.ts";
 import { explainerFor } from "../flow/explain-input.ts";
-import { readManifestsOf, reportProblems } from "../input/manifests.ts";
+import { readManifestsOf, reportProblems, unreadText } from "../input/manifests.ts";
 import { readLiveWorld, type World } from "../input/world.ts";
 import { outputFormat, outputOption, printValue } from "../output/format.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
 const DEFAULT_MAX_FLOWS = 1_000_000;
+const NOTHING: World = { updates: [], resources: [], problems: [] };
 
 /** bulrushctl diff --against PATH | --live, -f PATH, --delete PATH */
 export const diff: Command = {
@@ -25,7 +26,7 @@ export const diff: Command = {
   description: [
     "Judges connections on two states with the graph that the agents program the kernel from: as things stand (--against manifests, or --live: the datastore of the environment), and with the manifests of -f applied over them and those of --delete removed. With --whole, what -f names is all that there is afterwards.",
     "The connections are not guessed. Pods, host endpoints, addresses, protocols and ports are put into kinds that no rule of either state can tell apart, and one connection is judged for every pair of ends of which something changes and every kind of traffic. What is printed stands for all of its kind: `shop/web (and 3 like it)`. Only what is in both states is compared; pods that come or go are named. Where a bound cuts that short, the output says so.",
-    "Exit code as of diff: 0 if no connection changes, 1 if some do, 2 for trouble; also 2 when nothing was found but not all was looked at.",
+    "Exit code as of diff: 0 if no connection changes, 1 if some do, 2 for trouble; also 2 when nothing was found but not all was looked at, or a manifest cannot be read.",
   ],
   options: [
     { name: "against", value: "PATH", multiple: true, doc: "Manifests of how things stand." },
@@ -49,8 +50,14 @@ async function runDiff(args: Arguments, io: CommandIo): Promise<number> {
   const format = outputFormat(args, FORMATS, "text");
   const maxFlows = maxFlowsOf(args);
   const before = await worldBefore(args, io);
-  const explainers = [await explainerFor(before), await explainerFor(await worldAfter(before, args, io))] as const;
-  const comparison = compareWorlds(...explainers, maxFlows);
+  const after = await worldAfter(before, args, io);
+  const found = compareWorlds(await explainerFor(before), await explainerFor(after), maxFlows);
+  const unread = unreadText([...before.problems, ...after.problems]);
+  const bounded = [
+    ...(unread === undefined ? [] : [`${unread}: only what stands in their place, if anything, was looked at`]),
+    ...found.bounded,
+  ];
+  const comparison: Comparison = { ...found, bounded };
   if (format === "text") await io.out.write(comparisonText(comparison, io.out));
   else await printValue(io.out, format, comparison);
   if (comparison.changes.length > 0) return 1;
@@ -70,15 +77,17 @@ async function worldAfter(before: World, args: Arguments, io: CommandIo): Promis
     return readManifestsOf(args.all("file"), io);
   }
   // Problems of the conversion are said by readManifestsOf.
-  const applied = args.has("file") ? (await readManifestsOf(args.all("file"), io)).resources : [];
+  const applied = args.has("file") ? await readManifestsOf(args.all("file"), io) : NOTHING;
+  const problems = [...applied.problems];
   const removed: ManifestResource[] = [];
   for (const path of args.all("delete")) {
     const loaded = await loadManifests(path, { stdin: io.stdin });
     await reportProblems(loaded.problems, io);
     removed.push(...loaded.resources);
+    problems.push(...loaded.problems);
   }
-  const updates = changedUpdates(before.updates, { apply: applied, remove: removed });
-  return { updates, resources: [...before.resources, ...applied] };
+  const updates = changedUpdates(before.updates, { apply: applied.resources, remove: removed });
+  return { updates, resources: [...before.resources, ...applied.resources], problems };
 }
 
 function maxFlowsOf(args: Arguments): number {

@@ -74,6 +74,30 @@ for (const [from, to, protocol, port, verdict, sides] of verdicts) {
   });
 }
 
+test("explain says that something cannot be read, and answers", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "bulrush-ctl-"));
+  try {
+    const file = join(dir, "unknown.yaml");
+    writeFileSync(
+      file,
+      "apiVersion: projectcalico.org/v3\nkind: NetworkPolice\nmetadata: { name: p, namespace: shop }\n",
+    );
+    const world = ["explain", "-f", SHOP, "-f", file];
+    const one = await runCli([...world, ...flow("shop/web", "shop/db", 5432)]);
+    const many = await runCli(
+      [...world, "--flows", "-"],
+      '{"from":"shop/web","to":"shop/db","protocol":"tcp","port":5432}\n',
+    );
+    for (const { code, out, err } of [one, many]) {
+      assert.equal(code, 0);
+      assert.match(err, /^warning: 1 resource cannot be read: verdicts may be other than with all$/m);
+      assert.match(out, /allow/);
+    }
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
 test("explain for people says who decided, and with --steps how", async () => {
   const argv = ["explain", "-f", SHOP, ...flow("other/guest", "shop/db", 5432)];
   const { code, out } = await runCli(argv);

@@ -8,7 +8,8 @@ import { backendFlows } from "../flow/service-backends.ts";
 import { type FlowText, parseFlow } from "../flow/parse-flow.ts";
 import { verdictRecord, verdictText } from "../flow/print-verdict.ts";
 import { readLines } from "../input/lines.ts";
-import { readWorld, WORLD_OPTIONS } from "../input/world.ts";
+import { unreadText } from "../input/manifests.ts";
+import { readWorld, type World, WORLD_OPTIONS } from "../input/world.ts";
 import { outputFormat, outputOption, printItems, printValue } from "../output/format.ts";
 
 const FORMATS = ["text", "json", "ndjson", "yaml"] as const;
@@ -26,6 +27,7 @@ export const explain: Command = {
     "It says as well what would decide if the deciding rule were not there, and what would change if staged policies were enforced. Host endpoints on the way are judged in the order of the kernel: doNotTrack, preDNAT, then normal policy for what starts or ends at the host, or applyOnForward for what passes through it. Failsafe ports come first.",
     'A pod is written namespace/name. With --flows, each line of a file (or - for standard input) is a flow, {"from","to","protocol","port"}, and each line out is its answer, in order; a flow that cannot be judged gets {"error"}.',
     "With --steps, and with -o json, the answer has every step that was looked at, with the terms of selectors that fail, and the policies that do not apply to the endpoint, with why.",
+    "A resource that cannot be read is named on standard error, and flows are judged on what stands in its place: nothing, or something that denies. The exit code stays 0; `validate` and `test` give another.",
   ],
   options: [
     ...WORLD_OPTIONS,
@@ -84,7 +86,7 @@ async function runExplain(args: Arguments, io: CommandIo): Promise<number> {
   if (args.get("file") === "-" && flows === "-") throw usageError("-f - and --flows - both want standard input");
   const format = outputFormat(args, FORMATS, "ndjson");
   if (format === "text") throw usageError("--flows prints json, ndjson or yaml");
-  const explainer = await explainerFor(await readWorld(args, io));
+  const explainer = await explainerFor(await readExplained(args, io));
   const withSteps = args.has("steps") || format === "json";
   await printItems(io.out, format, answers(flows, args.get("ip-version"), explainer, withSteps, io));
   return 0;
@@ -102,7 +104,7 @@ async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
     icmpCode: args.get("icmp-code"),
     ipVersion: args.get("ip-version"),
   };
-  const world = await readWorld(args, io);
+  const world = await readExplained(args, io);
   const explainer = await explainerFor(world);
   const [, service] = /^service:(.+)$/.exec(args.need("to")) ?? [];
   const targets = service === undefined ? [text] : backendFlows(world.updates, service, text);
@@ -128,6 +130,15 @@ async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
     await io.out.write(verdictText(title, verdict, io.out, withSteps));
   }
   return 0;
+}
+
+/** Says with what is bad that the answers may be other than they would be. */
+async function readExplained(args: Arguments, io: CommandIo): Promise<World> {
+  const world = await readWorld(args, io);
+  const unread = unreadText(world.problems);
+  if (unread !== undefined)
+    await io.err.write(`${io.err.style("yellow", "warning:")} ${unread}: verdicts may be other than with all\n`);
+  return world;
 }
 
 /** One answer a line, in the order of the lines. Nothing but the line at hand is held. */

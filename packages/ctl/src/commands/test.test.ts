@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -109,6 +109,10 @@ const BY: readonly (readonly [expectation: string, passes: boolean])[] = [
   ['by: "shop/db-only-from-web, rule 0"', true],
   ['by: "shop/db-only-from-web, rule 1"', false],
   ['by: "GlobalNetworkPolicy/no-metadata, rule 1 (tier default)"', true],
+  ['by: "GlobalNetworkPolicy/no-metadata, rule 1 (tier security)"', false],
+  ['by: "shop/db-only-from-web (tier default)"', true],
+  ['by: "shop/db-only-from-web (tier defaul)"', false],
+  ['ingress: { by: "db-only-from-web, rule 0 (tier platform)" }', false],
   ["by: tier default", false],
   ["egress: allow", true],
   ["egress: deny", false],
@@ -158,6 +162,43 @@ test("test says what is wrong with its command line and files, with exit code 2"
     assert.equal(result.code, 2, argv.join(" "));
     assert.match(result.err, err);
   }
+});
+
+const BROKEN = 'kind: "open\n';
+const UNKNOWN_KIND = `apiVersion: projectcalico.org/v3
+kind: NetworkPolice
+metadata: { name: closed, namespace: shop }
+spec: { selector: all() }
+`;
+const UNREAD: readonly (readonly [what: string, manifest: string, err: RegExp])[] = [
+  ["an unknown kind", UNKNOWN_KIND, /cannot be judged: 1 resource cannot be read$/m],
+  ["a document that is no YAML", BROKEN, /cannot be judged: 1 resource cannot be read$/m],
+  ["both", `${UNKNOWN_KIND}---\n${BROKEN}`, /cannot be judged: 2 resources cannot be read$/m],
+];
+for (const [what, manifest, err] of UNREAD)
+  test(`test judges nothing where a manifest has ${what}: exit code 2`, async () => {
+    const dir = mkdtempSync(join(root, "unread"));
+    writeFileSync(join(dir, "policy.yaml"), manifest);
+    const named = join(dir, "tests.yaml");
+    writeFileSync(named, `manifests: [${JSON.stringify(SHOP)}, policy.yaml]\n${webToDb("expect: allow")}`);
+    const results = [
+      await run(webToDb("expect: allow"), "-f", join(dir, "policy.yaml")),
+      await runCli(["test", named, "-o", "junit"]),
+    ];
+    for (const result of results) {
+      assert.deepEqual([result.code, result.out], [2, ""]);
+      assert.match(result.err, err);
+    }
+  });
+
+test("test --live judges what agents have in the place of what cannot be read", async () => {
+  const dir = mkdtempSync(join(root, "live"));
+  cpSync(SHOP, dir, { recursive: true });
+  writeFileSync(join(dir, "unknown.yaml"), UNKNOWN_KIND);
+  const file = join(root, "live-unread.yaml");
+  writeFileSync(file, webToDb("expect: allow"));
+  const env = { DATASTORE_TYPE: "file", BULRUSH_DATASTORE_DIR: dir };
+  assert.equal((await runCli(["test", file, "--live"], "", env)).code, 0);
 });
 
 test("test takes a service as each of its backends", async () => {

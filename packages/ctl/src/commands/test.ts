@@ -6,7 +6,7 @@ import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
 import { inputError, usageError } from "../errors.ts";
 import { explainerFor } from "../flow/explain-input.ts";
-import { readManifestsOf } from "../input/manifests.ts";
+import { readManifestsOf, unreadText } from "../input/manifests.ts";
 import { readWorld, type World, WORLD_OPTIONS } from "../input/world.ts";
 import { outputFormat, outputOption, printValue } from "../output/format.ts";
 import { junitXml, summaryText, testRecord, testText } from "../policy-test/report.ts";
@@ -22,8 +22,8 @@ export const testCommand: Command = {
   usage: ["test FILE [-f PATH | --live] [-o FORMAT]"],
   description: [
     "Judges the connections of a file of tests with the graph that the agents program the kernel from, and compares the verdicts with what the file expects: unit tests for policy, made for CI. FILE is YAML or JSON; its manifests are named beside it, or by -f, or they are those of the datastore (--live).",
-    "from and to are what explain takes; protocol is tcp where it is left out; sourcePort, icmpType, icmpCode and ipVersion may stand there too. Lists mean each of these to each of those. by names what decides: a policy as explain does (its last parts are enough), with `, rule 0` for one rule; profile/NAME; or `tier NAME` for the end of a tier. egress and ingress say it of one side; staged is the verdict once staged policies are enforced.",
-    "A flow that cannot be judged (there is no such pod) fails its test. Exit code 0: all passed. 1: some failed. 2: the tests cannot be run.",
+    "from and to are what explain takes; protocol is tcp where it is left out; sourcePort, icmpType, icmpCode and ipVersion may stand there too. Lists mean each of these to each of those. by names what decides: a policy as explain does (its last parts are enough), with `, rule 0` for one rule, ` (tier NAME)` for its tier; profile/NAME; or `tier NAME` for the end of a tier. egress and ingress say it of one side; staged is the verdict once staged policies are enforced.",
+    "A flow that cannot be judged (there is no such pod) fails its test. Exit code 0: all passed. 1: some failed. 2: the tests cannot be run, or a manifest cannot be read (--live: what the agents have in its place is judged).",
   ],
   sample: [
     "manifests: [cluster/, policies.yaml]",
@@ -56,6 +56,9 @@ async function runTestCommand(args: Arguments, io: CommandIo): Promise<number> {
   if (path === undefined || more.length > 0) throw usageError("Name one file of tests: bulrushctl test FILE");
   const file = readTestFile(await readText(path), path);
   const world = await worldOf(file, path, args, io);
+  // A policy that is missing opens what it was to deny, and no test may have asked for that.
+  const unread = unreadText(world.problems);
+  if (unread !== undefined) throw inputError(`The tests cannot be judged: ${unread}`);
   const explainer = await explainerFor(world);
   const results = file.tests.map((test) => runTest(test, explainer, world.updates));
   switch (format) {

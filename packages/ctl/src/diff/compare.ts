@@ -1,8 +1,9 @@
-import type { Flow, FlowVerdict, Outcome } from "@bulrush/calc";
+import type { FlowVerdict, Outcome } from "@bulrush/calc";
 import type { PortRange } from "@bulrush/proto";
 import type { Explainer } from "../flow/explain-input.ts";
 import { decidedBy } from "../flow/print-verdict.ts";
 import { type EndClass, findEnds } from "./ends.ts";
+import { type CandidateFlow, countFlows, flowsOf } from "./flows.ts";
 import { findTouched, rulesNamed } from "./touched.ts";
 import { type Traffic, trafficOf } from "./traffic.ts";
 import { Traits } from "./traits.ts";
@@ -86,20 +87,17 @@ export function compareWorlds(before: Explainer, after: Explainer, maxFlows: num
   const concerned = ends.classes.flatMap((end) => end.lists);
   const { classes: traffic, bounded } = trafficOf(rulesOf(concerned), states);
   const found = new Map<string, Found>();
+  const total = countFlows(ends.classes, traffic.length);
   let looked = 0;
-  let left = 0;
   for (const [source, target, flow] of flowsOf(ends.classes, traffic)) {
-    if (looked >= maxFlows) {
-      left++;
-      continue;
-    }
+    if (looked >= maxFlows) break;
     looked++;
     const [a, b] = [before.explain(flow.flow), after.explain(flow.flow)];
     if (a.verdict !== b.verdict) merge(found, source, target, flow, a, b);
   }
   const all = [
     ...bounded,
-    ...(left === 0 ? [] : [`${looked} of ${looked + left} flows were looked at: raise --max-flows`]),
+    ...(looked === total ? [] : [`${looked} of ${total} flows were looked at: raise --max-flows`]),
   ];
   return {
     changes: [...found.values()].map((one) => changeOf(one, traffic.length)),
@@ -112,40 +110,6 @@ export function compareWorlds(before: Explainer, after: Explainer, maxFlows: num
   };
 }
 
-interface Candidate {
-  readonly flow: Flow;
-  readonly traffic: Traffic;
-  readonly ipVersion: 4 | 6;
-  readonly toName: string;
-}
-
-/** Each pair of ends of which one may say something else, with each class of traffic, in each family that both have. */
-function* flowsOf(
-  ends: readonly EndClass[],
-  traffic: readonly Traffic[],
-): Iterable<readonly [source: EndClass, target: EndClass, candidate: Candidate]> {
-  for (const source of ends)
-    for (const target of ends) {
-      if (!source.touched.includes("egress") && !target.touched.includes("ingress")) continue;
-      const to = source === target ? target.other : target;
-      if (to === undefined) continue;
-      for (const one of traffic)
-        for (const ipVersion of source.families) {
-          if (!target.families.includes(ipVersion)) continue;
-          const flow: Flow = {
-            source: source.end,
-            destination: to.end,
-            protocol: one.protocol,
-            ipVersion,
-            ...(one.ports !== undefined && { port: one.ports.first }),
-            ...(one.sourcePort !== undefined && { sourcePort: one.sourcePort }),
-            ...(one.icmp !== undefined && { icmp: one.icmp }),
-          };
-          yield [source, target, { flow, traffic: one, ipVersion, toName: to.name }];
-        }
-    }
-}
-
 /** A change while it is gathered: one entry for each class of traffic and IP version. */
 interface Found extends Omit<FlowChange, "traffic" | "isAllTraffic"> {
   readonly families: number;
@@ -156,7 +120,7 @@ function merge(
   found: Map<string, Found>,
   source: EndClass,
   target: EndClass,
-  { traffic, ipVersion, toName }: Candidate,
+  { traffic, ipVersion, toName }: CandidateFlow,
   before: FlowVerdict,
   after: FlowVerdict,
 ): void {

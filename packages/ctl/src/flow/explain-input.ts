@@ -20,7 +20,7 @@ export interface Explainer {
 }
 
 /** The graph with every host's endpoints in it, and what it has sent: the same that an agent would program. */
-export async function explainerFor({ updates, resources }: World): Promise<Explainer> {
+export async function explainerFor({ updates, resources }: Omit<World, "problems">): Promise<Explainer> {
   const options: ExplainerOptions = { parametersOf: felixParametersOf, failsafe: await failsafePortsOf(updates) };
   const explainer = new FlowExplainer(options);
   explainer.update(updates);

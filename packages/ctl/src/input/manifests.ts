@@ -42,6 +42,18 @@ export async function readManifestsOf(paths: readonly string[], io: CommandIo): 
   return input;
 }
 
+/**
+ * How many resources (or documents that hold none that can be read) have an error, for people: "2 resources cannot be
+ * read". Undefined where all can.
+ */
+export function unreadText(problems: readonly Problem[]): string | undefined {
+  const bad = new Set<string>();
+  for (const { severity, source, kind, namespace, name } of problems)
+    if (severity === "error") bad.add(JSON.stringify([source?.file, source?.document, kind, namespace, name]));
+  if (bad.size === 0) return undefined;
+  return `${bad.size} resource${bad.size === 1 ? "" : "s"} cannot be read`;
+}
+
 /** {@link readManifests}, with the problems said on standard error. */
 export async function readManifestsAloud(path: string, io: CommandIo): Promise<ManifestInput> {
   const input = await readManifests(path, io);

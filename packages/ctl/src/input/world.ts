@@ -1,5 +1,11 @@
 import { systemClock } from "@bulrush/base";
-import { datastoreConfigFromEnvironment, felixSyncer, type ManifestResource, openDatastore } from "@bulrush/datastore";
+import {
+  datastoreConfigFromEnvironment,
+  felixSyncer,
+  type ManifestResource,
+  openDatastore,
+  type Problem,
+} from "@bulrush/datastore";
 import type { Update } from "@bulrush/model";
 import type { Arguments } from "../cli/arguments.ts";
 import type { CommandIo } from "../cli/io.ts";
@@ -13,6 +19,8 @@ export interface World {
   readonly updates: readonly Update[];
   /** The manifests, where it comes from those. */
   readonly resources: readonly ManifestResource[];
+  /** Of the manifests. None of a datastore: what its syncer puts in the place of a bad resource, the agents have too. */
+  readonly problems: readonly Problem[];
 }
 
 const TIME_LIMIT_MS = 600_000;
@@ -62,7 +70,7 @@ export async function readLiveWorld(io: CommandIo): Promise<World> {
     syncer.start();
     await inSync.promise;
     await reportProblems(syncer.problems(), io);
-    return { updates: [...known.values()], resources: [] };
+    return { updates: [...known.values()], resources: [], problems: [] };
   } finally {
     cancel();
     await syncer.stop();

@@ -97,7 +97,8 @@ function sideDifferences(direction: string, expected: SideExpectation, side: Out
 function isDecidedBy(text: string, side: Outcome): boolean {
   if (side.policy === "")
     return side.tier !== "" && [`tier ${side.tier}`, `the end of tier ${side.tier}`].includes(text);
-  const [, name = "", rule] = /^(.*?)(?:, rule (\d+))?(?: \(tier .*\))?$/.exec(text) ?? [];
+  const [, name = "", rule, tier] = /^(.*?)(?:, rule (\d+))?(?: \(tier (.*)\))?$/.exec(text) ?? [];
+  if (tier !== undefined && tier !== side.tier) return false;
   if (rule !== undefined && Number(rule) !== side.rule) return false;
   return side.policy === name || side.policy.endsWith(`/${name}`);
 }
