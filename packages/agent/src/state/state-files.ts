@@ -14,7 +14,8 @@ import { encodeRecord, readRecords } from "./record.ts";
  * ```
  *
  * The bodies are frames of the sync protocol (proto/README.md): the agent's own past speaks to it as a Typha does. The
- * deltas are numbered through all journals, so that none is missed.
+ * deltas are numbered through all journals, so that none is missed: the numbers join the files, the generations only order
+ * them.
  */
 const STATE_VERSION = 1;
 const MAGIC = "bulrush agent state";
@@ -103,26 +104,59 @@ export interface JournalSlice {
   readonly atMs: number;
 }
 
-/** What a journal holds after the delta `sequence`, up to its first record that is not whole or out of order. */
-export async function* readJournal(
+/** How far the journals go. */
+export interface JournalsEnd {
+  /** The highest that is there; the base's where there is none. */
+  readonly generation: number;
+  /** Those that hold something that does not join on to what was read before it. */
+  readonly outOfOrder: readonly number[];
+}
+
+/**
+ * What came after the base, in order. A generation may be missing: a crash may come between a new base and its journal.
+ * What counts is that the numbers of the deltas join on.
+ */
+export async function* readJournals(directory: string, base: StateHeader): AsyncGenerator<JournalSlice, JournalsEnd> {
+  let { generation, sequence } = base;
+  const outOfOrder: number[] = [];
+  for (const one of await journalsIn(directory)) {
+    if (one < base.generation) continue;
+    generation = one;
+    const slices = readJournal(directory, one, sequence);
+    let step = await slices.next();
+    for (; step.done !== true; step = await slices.next()) {
+      ({ sequence } = step.value);
+      yield step.value;
+    }
+    if (step.value === "out of order") outOfOrder.push(one);
+  }
+  return { generation, outOfOrder };
+}
+
+/**
+ * What a journal holds after the delta `sequence`, up to its first record that is not whole or out of order. A record
+ * that is not whole is where a crash ended the file.
+ */
+async function* readJournal(
   directory: string,
   generation: number,
   sequence: number,
-): AsyncGenerator<JournalSlice, void> {
+): AsyncGenerator<JournalSlice, "end of file" | "out of order"> {
   let at = sequence;
   let isFirst = true;
   for await (const body of readRecords(join(directory, journalName(generation)))) {
     if (isFirst) {
       const header = parseHeader(body);
-      if (header?.generation !== generation || header.sequence !== at) return;
+      if (header?.generation !== generation || header.sequence !== at) return "out of order";
       isFirst = false;
       continue;
     }
     const message = tryDecode(body);
-    if (message?.type !== "delta" || message.fromSequence !== at) return;
+    if (message?.type !== "delta" || message.fromSequence !== at) return "out of order";
     at = message.sequence;
     yield { sequence: at, updates: message.kvs.flatMap(toUpdate), atMs: message.seenAtMs };
   }
+  return "end of file";
 }
 
 function parseHeader(body: Buffer): StateHeader | undefined {

@@ -5,17 +5,19 @@ import type { Update } from "@bulrush/model";
 import type { Logger } from "@bulrush/service";
 import {
   BASE_FILE,
+  type BaseReader,
   deltaRecord,
   endRecord,
   headerRecord,
   journalName,
   journalsIn,
   readBase,
-  readJournal,
+  readJournals,
   type StateHeader,
   snapshotRecord,
 } from "./state-files.ts";
 import { recordsOf } from "./split-records.ts";
+import { writeAll } from "./write-all.ts";
 
 export interface StateStoreOptions {
   /** Made when missing, for this user alone. */
@@ -36,7 +38,7 @@ export interface StateReport {
 }
 
 const TEMPORARY_FILE = `${BASE_FILE}.tmp`;
-/** What waits to be written: a disk that hangs costs no more memory. */
+/** What waits to be written and what is being written: a disk that hangs costs no more memory. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const MAX_BASE_BYTES = 2 * 1024 * 1024 * 1024;
 const DEFAULT_MIN_JOURNAL_BYTES = 4 * 1024 * 1024;
@@ -55,7 +57,8 @@ const SYNC_INTERVAL_MS = 1000;
  * A write that fails ends the keeping: an old state that looks new must not be found, so the files go, and the report
  * says why. The next start begins anew. One agent a directory: the last one that starts has it.
  *
- * Invariant: what the files hold is a prefix of what `begin` and `append` were given. `#work` runs one after the other.
+ * Invariant: what the files hold is a prefix of what `begin` and `append` were given. `#work` runs one after the other. The
+ * numbers of the deltas have no gap: `#sequence` is the last that was made, `#written` the last in the files.
  */
 export class StateStore {
   readonly #options: StateStoreOptions;
@@ -65,15 +68,23 @@ export class StateStore {
   #base: FileHandle | undefined;
   #generation = 0;
   #sequence = 0;
+  #written = 0;
   #baseBytes = 0;
   #journalBytes = 0;
   #pending: Buffer[] = [];
+  /** What belongs before the base that is about to be written. */
+  #before: Buffer[] = [];
+  /** Of both. */
   #pendingBytes = 0;
+  /** In the hands of the file system. */
+  #writingBytes = 0;
   #flushQueued = false;
   /** What is appended now belongs after the base that is being written. */
   #isBeginning = false;
   #dirty = false;
   #broken: string | undefined = "nothing was saved yet";
+  /** What was queued before a failure is not done after it. */
+  #failures = 0;
   #cancelSync: CancelTimer | undefined;
 
   constructor(options: StateStoreOptions) {
@@ -107,9 +118,12 @@ export class StateStore {
 
   /** What this process has saved, all of it. False: it cannot be had, as {@link report} says. */
   async readAgain(take: (updates: readonly Update[]) => void): Promise<boolean> {
+    const atLeast = this.#sequence;
     await this.#run(async () => {
       await this.#flush();
-      await this.#readFiles(take);
+      const { sequence } = await this.#readFiles(take);
+      if (sequence !== this.#written || sequence < atLeast)
+        throw new Error(`of ${Math.max(this.#written, atLeast)} changes ${sequence} can be read`);
     });
     return this.#broken === undefined;
   }
@@ -117,28 +131,26 @@ export class StateStore {
   async #readFiles(
     take: (updates: readonly Update[]) => void,
   ): Promise<{ readonly atMs: number; readonly generation: number; readonly sequence: number }> {
-    const { directory, hostname } = this.#options;
+    const { directory, hostname, logger } = this.#options;
     const base = await readBase(directory);
     if (base === undefined) throw new Error("the base is not of this version");
     if (base.header.hostname !== hostname) {
       await base.close();
       throw new Error(`it is of another host, ${base.header.hostname}`);
     }
-    let { atMs, generation, sequence } = base.header;
+    let { atMs, sequence } = base.header;
     let step = await base.slices.next();
     for (; step.done !== true; step = await base.slices.next()) take(step.value);
     if (!step.value) throw new Error("the base is damaged");
-    let next = generation;
-    for (const one of await journalsIn(directory)) {
-      if (one < next) continue;
-      if (one > next) break;
-      for await (const slice of readJournal(directory, one, sequence)) {
-        take(slice.updates);
-        ({ sequence, atMs } = slice);
-      }
-      generation = one;
-      next = one + 1;
+    const slices = readJournals(directory, base.header);
+    let journals = await slices.next();
+    for (; journals.done !== true; journals = await slices.next()) {
+      take(journals.value.updates);
+      ({ sequence, atMs } = journals.value);
     }
+    const { generation, outOfOrder } = journals.value;
+    if (outOfOrder.length > 0)
+      logger.warn("Journals of the saved state do not join on", { directory, journals: outOfOrder.map(journalName) });
     return { atMs, generation, sequence };
   }
 
@@ -157,13 +169,14 @@ export class StateStore {
     const { directory, clock, hostname, logger } = this.#options;
     const sequence = this.#sequence;
     let count = 0;
-    const before = this.#pending;
+    this.#before = [...this.#before, ...this.#pending];
     this.#pending = [];
-    this.#pendingBytes = 0;
     this.#isBeginning = true;
     this.#broken = undefined;
     void this.#run(async () => {
-      await this.#journal?.write(Buffer.concat(before));
+      const before = this.#before;
+      this.#before = [];
+      await this.#write(this.#journal, before);
       await this.#journal?.close();
       this.#journal = undefined;
       await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -171,19 +184,19 @@ export class StateStore {
       await this.#base?.close();
       this.#base = await open(join(directory, TEMPORARY_FILE), "w", 0o600);
       const header = { hostname, generation: this.#generation, sequence, atMs: clock.nowMs() };
-      await this.#base.write(headerRecord(header));
+      await writeAll(this.#base, [headerRecord(header)]);
     });
     return {
       write: (updates) =>
         this.#run(async () => {
           const kept = updates.filter(({ value }) => value !== undefined);
-          for (const record of recordsOf(kept, snapshotRecord)) await this.#base?.write(record);
+          if (this.#base !== undefined) await writeAll(this.#base, recordsOf(kept, snapshotRecord));
           count += kept.length;
         }),
       done: () =>
         this.#run(async () => {
           const base = must(this.#base, "a base that is being written");
-          await base.write(endRecord(count));
+          await writeAll(base, [endRecord(count)]);
           this.#base = undefined;
           await this.#settleBase(base);
           this.#isBeginning = false;
@@ -197,19 +210,22 @@ export class StateStore {
   append(updates: readonly Update[]): void {
     if (this.#broken !== undefined || updates.length === 0) return;
     try {
-      for (const record of recordsOf(updates, (part) => {
+      const records = recordsOf(updates, (part) => {
+        const record = deltaRecord(this.#sequence + 1, part, this.#options.clock.nowMs());
+        // Only now: a part that is too big is made again as two.
         this.#sequence++;
-        return deltaRecord(this.#sequence, part, this.#options.clock.nowMs());
-      })) {
-        this.#pending.push(record);
-        this.#pendingBytes += record.length;
-      }
+        return record;
+      });
+      for (const record of records) this.#pending.push(record);
+      this.#pendingBytes += bytesOf(records);
+      const bytes = this.#pendingBytes + this.#writingBytes;
+      if (bytes > MAX_PENDING_BYTES) throw new Error(`${bytes} bytes wait for the disk`);
     } catch (error) {
-      void this.#run(() => Promise.reject(error as Error));
+      // At once: what is queued may wait for ever for a disk that hangs.
+      this.#fail(error);
+      this.#work = this.#work.then(() => this.#takeAway());
       return;
     }
-    if (this.#pendingBytes > MAX_PENDING_BYTES)
-      void this.#run(() => Promise.reject(new Error(`${this.#pendingBytes} bytes wait for the disk`)));
     if (this.#flushQueued) return;
     this.#flushQueued = true;
     void this.#run(() => this.#flush());
@@ -234,33 +250,50 @@ export class StateStore {
 
   /** One after the other; the first failure ends the keeping. */
   #run(task: () => Promise<void>): Promise<void> {
+    if (this.#broken !== undefined) return this.#work;
+    const failures = this.#failures;
     this.#work = this.#work.then(async () => {
-      if (this.#broken !== undefined) return;
-      await task().catch((error: unknown) => this.#break(error));
+      if (this.#failures !== failures) return;
+      try {
+        await task();
+      } catch (error) {
+        this.#fail(error);
+        await this.#takeAway();
+      }
     });
     return this.#work;
   }
 
-  async #break(error: unknown): Promise<void> {
+  /** Nothing is kept from now on. */
+  #fail(error: unknown): void {
+    if (this.#broken !== undefined) return;
     const { directory, logger } = this.#options;
+    this.#failures++;
     this.#broken = `the state cannot be saved: ${messageOf(error)}`;
     logger.error("Cannot save the state, this host will not start without its sources", { directory, error });
     this.#pending = [];
+    this.#before = [];
     this.#pendingBytes = 0;
+    this.#flushQueued = false;
+  }
+
+  /** After a failure, in its turn. */
+  async #takeAway(): Promise<void> {
+    const { directory } = this.#options;
     await this.#journal?.close().catch(() => {});
-    this.#journal = undefined;
-    await unlink(join(directory, BASE_FILE)).catch(() => {});
+    await this.#base?.close().catch(() => {});
+    this.#journal = this.#base = undefined;
+    for (const name of [BASE_FILE, TEMPORARY_FILE]) await unlink(join(directory, name)).catch(() => {});
   }
 
   async #flush(): Promise<void> {
     this.#flushQueued = false;
     const pending = this.#pending;
     if (this.#journal === undefined || this.#isBeginning || pending.length === 0) return;
+    const sequence = this.#sequence;
     this.#pending = [];
-    this.#pendingBytes = 0;
-    const bytes = Buffer.concat(pending);
-    await this.#journal.write(bytes);
-    this.#journalBytes += bytes.length;
+    this.#journalBytes += await this.#write(this.#journal, pending);
+    this.#written = sequence;
     this.#dirty = true;
     this.#cancelSync ??= this.#options.clock.after(SYNC_INTERVAL_MS, () => {
       this.#cancelSync = undefined;
@@ -268,6 +301,19 @@ export class StateStore {
     });
     if (this.#journalBytes > Math.max(this.#options.minJournalBytes ?? DEFAULT_MIN_JOURNAL_BYTES, this.#baseBytes / 2))
       await this.#merge();
+  }
+
+  /** Records that waited, into a journal; without one they are of no use any more. Returns how many bytes they have. */
+  async #write(journal: FileHandle | undefined, records: readonly Buffer[]): Promise<number> {
+    const bytes = bytesOf(records);
+    this.#pendingBytes -= bytes;
+    this.#writingBytes += bytes;
+    try {
+      if (journal !== undefined) await writeAll(journal, records);
+    } finally {
+      this.#writingBytes -= bytes;
+    }
+    return bytes;
   }
 
   async #sync(): Promise<void> {
@@ -278,28 +324,41 @@ export class StateStore {
 
   /** Journals into a new base: the newest of each key of the journals, and of the base what they do not have. */
   async #merge(): Promise<void> {
-    const { directory, hostname, clock } = this.#options;
-    const base = await readBase(directory);
+    const base = await readBase(this.#options.directory);
     if (base === undefined) throw new Error("the base has gone");
+    try {
+      await this.#mergeInto(base);
+    } finally {
+      await base.close();
+    }
+  }
+
+  async #mergeInto(base: BaseReader): Promise<void> {
+    const { directory, hostname, clock } = this.#options;
     const newest = new Map<string, Update>();
     let { sequence } = base.header;
-    for (let one = base.header.generation; one <= this.#generation; one++)
-      for await (const slice of readJournal(directory, one, sequence)) {
-        for (const update of slice.updates) newest.set(update.path, update);
-        ({ sequence } = slice);
-      }
+    for await (const slice of readJournals(directory, base.header)) {
+      for (const update of slice.updates) newest.set(update.path, update);
+      ({ sequence } = slice);
+    }
+    if (sequence !== this.#written) throw new Error(`of ${this.#written} changes ${sequence} can be read`);
     this.#generation++;
     const header: StateHeader = { hostname, generation: this.#generation, sequence, atMs: clock.nowMs() };
     const file = await open(join(directory, TEMPORARY_FILE), "w", 0o600);
+    this.#base = file;
     let count = 0;
     const write = async (updates: readonly Update[]): Promise<void> => {
-      for (const record of recordsOf(updates, snapshotRecord)) await file.write(record);
+      await writeAll(file, recordsOf(updates, snapshotRecord));
       count += updates.length;
     };
-    await file.write(headerRecord(header));
-    for await (const slice of base.slices) await write(slice.filter(({ path }) => !newest.has(path)));
+    await writeAll(file, [headerRecord(header)]);
+    let step = await base.slices.next();
+    for (; step.done !== true; step = await base.slices.next())
+      await write(step.value.filter(({ path }) => !newest.has(path)));
+    if (!step.value) throw new Error("the base is damaged");
     await write([...newest.values()].filter(({ value }) => value !== undefined));
-    await file.write(endRecord(count));
+    await writeAll(file, [endRecord(count)]);
+    this.#base = undefined;
     await this.#settleBase(file);
     await this.#journal?.close();
     this.#journal = undefined;
@@ -325,8 +384,13 @@ export class StateStore {
     await unlink(path).catch(() => {});
     this.#journal = await open(path, "wx", 0o600);
     const header = headerRecord({ hostname, generation: this.#generation, sequence, atMs: clock.nowMs() });
-    await this.#journal.write(header);
+    await writeAll(this.#journal, [header]);
     this.#journalBytes = header.length;
+    this.#written = sequence;
     await this.#flush();
   }
+}
+
+function bytesOf(records: readonly Buffer[]): number {
+  return records.reduce((sum, { length }) => sum + length, 0);
 }
