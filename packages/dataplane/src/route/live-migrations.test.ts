@@ -59,6 +59,21 @@ describe("R23: LiveMigrations", () => {
     await dataplane.stop();
   });
 
+  it("a target that nobody can listen to has its normal route at once, until it goes", async () => {
+    host.isDeaf = true;
+    await send(machine("target"), IN_SYNC);
+    assert.deepEqual(routes(), NORMAL);
+    await send(machine("target"));
+    await host.advance(60_000);
+    assert.deepEqual(routes(), NORMAL);
+    await send(machine("none"));
+    await host.advance(60_000);
+    assert.deepEqual(routes(), NORMAL);
+    await send(workloadRemove("a"));
+    assert.deepEqual(routes(), []);
+    await dataplane.stop();
+  });
+
   it("a migration that failed leaves no route behind", async () => {
     await send(machine("target"), IN_SYNC);
     await send(workloadRemove("a"));

@@ -14,6 +14,8 @@ const LISTEN_MS = 100;
 type Migration =
   /** It is to come here. */
   | { readonly kind: "target"; watch?: AnnouncementWatch; device?: number }
+  /** It is to come here, and cannot be heard: its routes are as those of any other, for nobody would say when to make them. */
+  | { readonly kind: "unheard" }
   /** It has said that it is here; others may not know yet. */
   | { readonly kind: "live" }
   /** The migration is over, and others may still believe in the old place. */
@@ -47,7 +49,7 @@ export class LiveMigrations implements DeviceWork {
   /** Which routes the addresses of an interface get. */
   priorityOf(name: string): "none" | "elevated" | "normal" {
     const kind = this.#migrations.get(name)?.kind;
-    return kind === undefined ? "normal" : kind === "target" ? "none" : "elevated";
+    return kind === undefined || kind === "unheard" ? "normal" : kind === "target" ? "none" : "elevated";
   }
 
   queueResync(): void {
@@ -64,9 +66,10 @@ export class LiveMigrations implements DeviceWork {
     for (const [name, migration] of this.#migrations)
       if (migration.kind === "target") {
         again(nowMs + LISTEN_MS);
-        if (!this.#listen(name, migration, kernel, warnings)) continue;
+        const heard = this.#listen(name, migration, kernel, warnings);
+        if (heard === "nothing") continue;
         migration.watch?.close();
-        this.#migrations.set(name, { kind: "live" });
+        this.#migrations.set(name, { kind: heard === "the machine" ? "live" : "unheard" });
         this.onChange.notify(name);
         again(nowMs);
       } else if (migration.kind === "time-wait") {
@@ -90,41 +93,43 @@ export class LiveMigrations implements DeviceWork {
     const isThere = this.#endpoints.ownerOf(name) !== undefined;
     const known = this.#migrations.get(name);
     if (role === "target") {
-      if (known?.kind !== "live" && known?.kind !== "target") this.#migrations.set(name, { kind: "target" });
+      if (known === undefined || known.kind === "time-wait") this.#migrations.set(name, { kind: "target" });
       return;
     }
     if (known === undefined) return;
     if (known.kind === "target") known.watch?.close();
-    if (known.kind !== "target" && isThere && role !== "source") {
+    if (known.kind !== "target" && known.kind !== "unheard" && isThere && role !== "source") {
       if (known.kind === "live") this.#migrations.set(name, { kind: "time-wait", untilMs: undefined });
       return;
     }
     this.#migrations.delete(name);
   }
 
-  /** True when the machine has announced itself. */
+  /** Whether the machine has announced itself, or never will be heard. */
   #listen(
     name: string,
     target: Extract<Migration, { kind: "target" }>,
     kernel: Pick<Kernel, "openAnnouncementWatch">,
     warnings: string[],
-  ): boolean {
+  ): "nothing" | "the machine" | "cannot" {
     const device = this.#interfaces.get(name)?.index;
     if (device !== target.device) {
       target.watch?.close();
       delete target.watch;
       delete target.device;
     }
-    if (device === undefined) return false;
+    if (device === undefined) return "nothing";
     if (target.device === undefined) {
-      // Tried once a device: what fails now fails again.
       target.device = device;
       try {
         target.watch = kernel.openAnnouncementWatch(device);
       } catch (error) {
-        warnings.push(`Listen for the machine that moves to ${name}: ${messageOf(error)}`);
+        warnings.push(
+          `Listen for the machine that moves to ${name} (needs NET_RAW), its routes are made at once: ${messageOf(error)}`,
+        );
+        return "cannot";
       }
     }
-    return target.watch?.heard() === true;
+    return target.watch?.heard() === true ? "the machine" : "nothing";
   }
 }

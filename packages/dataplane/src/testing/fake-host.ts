@@ -38,6 +38,8 @@ export class FakeHost {
   /** Who has the packet log; to be set for another program. */
   logMonitor: Parameters<Kernel["openLogMonitor"]>[0] | undefined;
   readonly flowBatches: FlowBatch[] = [];
+  /** Nobody may listen to announcements, as without NET_RAW. */
+  isDeaf = false;
   /** The next dataplane cannot listen to changes of nf_tables. */
   refusesWatch = false;
   status: DataplaneStatus | undefined;
@@ -56,10 +58,10 @@ export class FakeHost {
       conntrack: flows,
       sysctls,
       files: this.files,
-      openAnnouncementWatch: (device) => ({
-        heard: () => this.announced.delete(device),
-        close: () => undefined,
-      }),
+      openAnnouncementWatch: (device) => {
+        if (this.isDeaf) throw new Error("Operation not permitted");
+        return { heard: () => this.announced.delete(device), close: () => undefined };
+      },
       openMonitor: (callbacks) => routes.openMonitor(callbacks),
       openNftWatch: (callbacks) => {
         if (this.refusesWatch) throw new Error("no listener");

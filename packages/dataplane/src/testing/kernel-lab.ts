@@ -11,7 +11,7 @@ const AF_PACKET = 17;
 const SOCKADDR_LL_BYTES = 20;
 
 /** Silence for this long, counted from when the connecting program is up, is taken for a dropped packet. */
-const PATIENCE_MS = 700;
+const PATIENCE_MS = 1500;
 const GATEWAY = "169.254.1.1";
 /** The link-local address of a host side's MAC address (RFC 4291, appendix A). */
 const GATEWAY_6 = "fe80::ecee:eeff:feee:eeee";
@@ -179,7 +179,7 @@ export class KernelLab {
     await once(stdout, "data");
     return async (word) => {
       client.stdin?.write(word);
-      const timer = AbortSignal.timeout(1000);
+      const timer = AbortSignal.timeout(3000);
       const [data] = await once(stdout, "data", { signal: timer }).catch(() => [""]);
       return String(data);
     };
@@ -190,7 +190,7 @@ export class KernelLab {
     const { stdout } = peer;
     if (stdout === null) throw new Error("No output of the socket");
     const receive = async (): Promise<string> => {
-      const [data] = await once(stdout, "data", { signal: AbortSignal.timeout(1000) }).catch(() => [""]);
+      const [data] = await once(stdout, "data", { signal: AbortSignal.timeout(3000) }).catch(() => [""]);
       return String(data);
     };
     await once(stdout, "data");

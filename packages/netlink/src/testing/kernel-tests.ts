@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { test, type TestContext } from "node:test";
 
 const MARK = "BULRUSH_KERNEL_TESTS";
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 600_000;
 
 /**
  * Runs tests against the real kernel, without touching the machine's own network: the test file starts itself again
