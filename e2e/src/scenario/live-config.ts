@@ -10,6 +10,8 @@ import { checkTraffic, guardedWorld, startGuardedTraffic, startGuardedWorld, WOR
 import type { Scenario } from "./scenario.ts";
 
 const WAIT_MS = 240_000;
+/** Of an agent that asks to be started again. */
+const EXIT_RESTART = 129;
 /** On a machine that does much else. That nothing leaks is what counts. */
 const MAX_GAP_MS = 20_000;
 const HOSTS = ["host-a", "host-b"] as const;
@@ -61,7 +63,7 @@ function write(...configurations: readonly Resource[]): void {
 }
 
 /** How a change of a field must be taken up. */
-function kindOf({ parameter }: FieldValue): "none" | "live" | "graph" {
+function kindOf({ parameter }: FieldValue): "none" | "live" | "graph" | "restart" {
   if (IN_ENVIRONMENT.has(parameter)) return "none";
   const change = settingChange(parameter);
   return change === "process" || change === "dataplane" ? "live" : change;
@@ -136,20 +138,34 @@ async function precedence({ logs }: World): Promise<void> {
   await until(() => said("LogPrefix").every((text) => text === "(default)"), WAIT_MS);
 }
 
+/** Both agents end, each asking for another process, though what they hold is saved. */
+async function restarted({ logs, session }: World, fields: readonly FieldValue[]): Promise<void> {
+  const ended = new Map<string, number | undefined>();
+  for (const host of HOSTS) void session.cluster.agent(host).exited.then((code) => ended.set(host, code));
+  for (const log of logs) log.forget();
+  write(felixConfiguration("default", fields));
+  await until(() => ended.size === HOSTS.length, WAIT_MS).catch((error: Error) => {
+    throw new Error(`A restart: ${error.message}; ended: ${[...ended.keys()].join(", ")}`);
+  });
+  for (const [host, code] of ended)
+    if (code !== EXIT_RESTART) throw new Error(`The agent of ${host} has ended with ${code ?? "a signal"}`);
+}
+
 export const liveConfig: Scenario = {
   name: "live-config",
-  summary: "every field of FelixConfiguration: taken up without a restart as documented, no unfiltered moment",
+  summary: "every field of FelixConfiguration: taken up as documented, no unfiltered moment",
   async run({ quick, progress }) {
     const session = await startGuardedWorld();
     const world: World = { session, logs: HOSTS.map((host) => new AgentLog(host)) };
     const pids = (): string => HOSTS.map((host) => session.cluster.agent(host).pid).join();
-    const groups = { none: 0, live: 0, graph: 0 };
+    const groups = { none: 0, live: 0, graph: 0, restart: 0 };
     for (const field of FIELD_VALUES) groups[kindOf(field)]++;
     try {
       const before = pids();
       const traffic = await startGuardedTraffic(session);
       const live = FIELD_VALUES.filter((field) => kindOf(field) === "live");
       const graph = FIELD_VALUES.filter((field) => kindOf(field) === "graph");
+      const restart = FIELD_VALUES.filter((field) => kindOf(field) === "restart");
       const none = FIELD_VALUES.filter((field) => kindOf(field) === "none");
       await change(world, [...live, ...none], "all live fields, and those without effect");
       progress(`${live.length} fields are live, ${none.length} have no effect here`);
@@ -161,6 +177,8 @@ export const liveConfig: Scenario = {
       const { longestGapMs } = checkTraffic(traffic.report(), "While settings changed", MAX_GAP_MS);
       await traffic.stop();
       if (pids() !== before) throw new Error("An agent was started again");
+      await restarted(world, restart);
+      progress(`${restart.length} fields ask for a restart`);
       return {
         fields: FIELD_VALUES.length,
         ...groups,

@@ -89,8 +89,8 @@ export interface Agent {
  * The loss of the source changes nothing; the dataplane goes on with what it has. A start takes what an earlier one saved
  * (StateStore): at once where the kernel has no rules, else when no source is there for a while.
  *
- * Other settings are taken up while it runs (`changeTakenBy`). Where that needs another graph and nothing is saved to feed
- * it with, the process ends with {@link EXIT_RESTART} instead.
+ * Other settings are taken up while it runs (`changeTakenBy`). Where that needs another process, or another graph and
+ * nothing is saved to feed it with, the process ends with {@link EXIT_RESTART} instead.
  */
 export function createAgent(options: AgentOptions): Agent {
   const { config, clock, listeners = [], logger, shutdown } = options;
@@ -184,6 +184,12 @@ export function createAgent(options: AgentOptions): Agent {
       return undefined;
     }
     const loaded = start === undefined ? next.loaded : withLastGood(start.loaded, next.loaded);
+    const settings = start === undefined ? [] : changedSettings(start.loaded, loaded);
+    if (settings.some((name) => changeTakenBy(name) === "restart")) {
+      // Another graph is made for another reason, and what is saved has this change already.
+      restart("config changed", { settings: described(loaded, settings) });
+      return undefined;
+    }
     start = { ...next, loaded, texts: dataplaneTexts(loaded) };
     saySettings(loaded);
     tellSettings(loaded);
@@ -213,6 +219,10 @@ export function createAgent(options: AgentOptions): Agent {
     const settings = changedSettings(start.loaded, loaded);
     if (settings.length === 0) return;
     const by = new Set(settings.map(changeTakenBy));
+    if (by.has("restart")) {
+      restart("config changed", { settings: described(loaded, settings) });
+      return;
+    }
     if (by.has("graph")) {
       await rebuild("config changed", { settings: described(loaded, settings) });
       return;
@@ -237,10 +247,12 @@ export function createAgent(options: AgentOptions): Agent {
     if (shutdown.signal.aborted) return;
     const done =
       state !== undefined && state.report().saving && (await driver.rebuild((take) => state.readAgain(take)));
-    if (done) {
-      logger.info("The graph was made anew", { reason, ...facts });
-      return;
-    }
+    if (shutdown.signal.aborted) return;
+    if (done) logger.info("The graph was made anew", { reason, ...facts });
+    else restart(reason, facts);
+  };
+
+  const restart = (reason: string, facts: Readonly<Record<string, unknown>>): void => {
     logger.info("Restart needed", { reason, ...facts });
     shutdown.request({ reason, exitCode: EXIT_RESTART });
   };

@@ -59,7 +59,7 @@ async function get(port: unknown, path: string): Promise<[number, string]> {
 }
 
 test("the daemon says in words why it is not ready, does not end without a Typha, and ends with 0 on SIGTERM", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const daemon = new Daemon({
     FELIX_HEALTHENABLED: "true",
@@ -82,7 +82,7 @@ test("the daemon says in words why it is not ready, does not end without a Typha
 });
 
 test("the daemon with bad settings says so in its readiness and starts once they are mended", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const configFile = join(directory, "felix.cfg");
   const settings = "HealthEnabled = true\nHealthHost = 127.0.0.1\nHealthPort = 0\nTyphaAddr = 127.0.0.1:1\n";
@@ -99,6 +99,6 @@ test("the daemon with bad settings says so in its readiness and starts once they
   assert.equal(await daemon.exit, 0);
 });
 
-test("a wrong command line is exit 2", { timeout: 60_000 }, async () => {
+test("a wrong command line is exit 2", { timeout: 300_000 }, async () => {
   assert.equal(await new Daemon({}, ["--nonsense"]).exit, 2);
 });

@@ -25,6 +25,24 @@ const pod = (name: string, address = "10.0.0.1"): Update =>
       labels: new Map([["app", name]]),
     },
   );
+function vxlanPool(): Update {
+  const cidr = "10.0.0.0/16";
+  return update(
+    { type: "IPPool", cidr },
+    {
+      cidr,
+      ipip: "",
+      ipip_mode: "",
+      vxlan_mode: "always",
+      masquerade: true,
+      ipam: true,
+      disabled: false,
+      disableBGPExport: false,
+      assignment_mode: "Automatic",
+      allowed_uses: [],
+    },
+  );
+}
 const gone = (one: Update): Update => ({ ...one, value: undefined, type: "deleted" });
 
 /** An agent that has seen these, and was stopped. */
@@ -128,6 +146,33 @@ test("settings of the graph make another graph out of what is saved", async () =
   assert.deepEqual(workloads(rig.dataplane.sent), ["+shop/b", "+shop/c"]);
   await rig.agent.stop();
 });
+
+for (const [title, others] of [
+  ["", []],
+  [", with others that make another graph", [setting("RouteSource", "WorkloadIPs"), vxlanPool()]],
+] as const)
+  test(`WorkloadSourceSpoofing${title} ends the agent with 129: what was refused is not saved, and comes again at the start`, async () => {
+    const directory = fresh();
+    const value = { ...(pod("a").value as object), allow_spoofed_source_ips: ["192.168.0.0/16"] };
+    const contents = [readyFlag(), { ...pod("a"), value } as unknown as Update];
+    const rig = agentRig({}, undefined, { stateDirectory: directory });
+    await rig.started;
+    await rig.sync([...contents, setting("WorkloadSourceSpoofing", "Disabled")]);
+    await rig.clock.advance(100);
+    assert.deepEqual(workloads(rig.dataplane.sent), []);
+    const changed = [setting("WorkloadSourceSpoofing", "Any"), ...others];
+    await rig.source.onUpdates(changed);
+    await rig.clock.advance(100);
+    await until(() => rig.requests.length > 0);
+    assert.equal(rig.requests[0]?.exitCode, EXIT_RESTART);
+    await rig.agent.stop();
+
+    const next = await startOn(directory, true);
+    await next.sync([...contents, ...changed]);
+    await until(() => next.dataplane.sent.some(({ msg }) => msg === "InSync"));
+    assert.deepEqual([workloads(next.dataplane.sent), next.requests], [["+shop/a"], []]);
+    await next.agent.stop();
+  });
 
 test("where the state cannot be saved, settings of the graph end the agent with 129", async () => {
   const file = join(fresh(), "file");

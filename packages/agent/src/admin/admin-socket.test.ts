@@ -96,12 +96,27 @@ describe("serveAdminSocket()", { timeout: 120_000 }, () => {
       ["GET", "/api/v1/flows", 404, /FlowLogsLocalReporter/],
       ["GET", "/else", 404, /\/api\/v1\/drift/],
       ["POST", "/api/v1/drift", 405, /Only GET/],
+      ["GET", "//", 400, /Not a path/],
+      ["GET", "/api/v1/drift", 503, /has not started/],
     ];
     for (const [method, target, status, text] of answers) {
       const answer = await get(path, target, method);
       assert.equal(answer.statusCode, status);
       assert.match(await textOf(answer), text);
     }
+    await close();
+  });
+
+  it("answers with 500 where the kernel cannot be inspected, and goes on", async () => {
+    let fails = true;
+    const logger = memoryLogger();
+    const inspect = () => (fails ? Promise.reject(new Error("List rules failed: EINTR")) : Promise.resolve(REPORT));
+    const { close, path } = await serve({ inspect, logger });
+    const failed = await get(path, "/api/v1/drift");
+    assert.deepEqual([failed.statusCode, await textOf(failed)], [500, "List rules failed: EINTR\n"]);
+    assert.ok(logger.records.some(({ message }) => message === "Cannot inspect the kernel"));
+    fails = false;
+    assert.equal((await get(path, "/api/v1/drift")).statusCode, 200);
     await close();
   });
 

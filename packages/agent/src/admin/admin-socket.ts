@@ -92,17 +92,24 @@ function isAnswered(path: string): Promise<boolean> {
 }
 
 function answer(options: AdminSocketOptions, request: IncomingMessage, response: ServerResponse): void {
-  const url = new URL(request.url ?? "/", "http://agent");
-  if (request.method !== "GET") refuse(response, 405, "Only GET");
+  const url = URL.parse(request.url ?? "/", "http://agent");
+  if (url === null) refuse(response, 400, "Not a path");
+  else if (request.method !== "GET") refuse(response, 405, "Only GET");
   else if (url.pathname === "/api/v1/drift") void answerDrift(options, response);
   else if (url.pathname === "/api/v1/flows") answerFlows(options, response, url.searchParams.has("follow"));
   else refuse(response, 404, "There is /api/v1/drift and /api/v1/flows");
 }
 
-async function answerDrift({ inspect }: AdminSocketOptions, response: ServerResponse): Promise<void> {
-  const report = await inspect();
-  if (report === undefined) refuse(response, 503, "The dataplane has not started");
-  else response.writeHead(200, { "content-type": "application/json" }).end(`${JSON.stringify(report)}\n`);
+/** Never rejects: what the kernel does not tell is the answer of one request. */
+async function answerDrift({ inspect, logger }: AdminSocketOptions, response: ServerResponse): Promise<void> {
+  try {
+    const report = await inspect();
+    if (report === undefined) refuse(response, 503, "The dataplane has not started");
+    else response.writeHead(200, { "content-type": "application/json" }).end(`${JSON.stringify(report)}\n`);
+  } catch (error) {
+    logger.warn("Cannot inspect the kernel", { error });
+    if (!response.headersSent) refuse(response, 500, messageOf(error));
+  }
 }
 
 function answerFlows(options: AdminSocketOptions, response: ServerResponse, follow: boolean): void {

@@ -3,7 +3,7 @@ import type { LoadedConfig, Parameter } from "@bulrush/service";
 import { DATAPLANE_SETTINGS } from "./dataplane-settings.ts";
 import { FELIX_CONFIG, type FelixConfig } from "./felix-config.ts";
 
-/** Settings that the graph, or the filter before it, is made with. */
+/** Settings that the graph is made with. */
 const GRAPH_SETTINGS: ReadonlySet<string> = new Set([
   "IpInIpEnabled",
   "IstioAmbientMode",
@@ -11,16 +11,23 @@ const GRAPH_SETTINGS: ReadonlySet<string> = new Set([
   "RouteSource",
   "VXLANEnabled",
   "WireguardEnabled",
-  "WorkloadSourceSpoofing",
 ]);
 
 /**
- * What takes up a change of a setting while the agent runs: the process itself; another dataplane, which adopts the
- * kernel's state; or another graph and dataplane, from the saved state. None of them leaves a moment without rules.
+ * Settings of the filter before the graph. What it refuses is not in the saved state, and no source sends it again to an
+ * agent that runs.
  */
-export type ChangeTakenBy = "process" | "dataplane" | "graph";
+const RESTART_SETTINGS: ReadonlySet<string> = new Set(["WorkloadSourceSpoofing"]);
+
+/**
+ * What takes up a change of a setting while the agent runs: the process itself; another dataplane, which adopts the
+ * kernel's state; another graph and dataplane, from the saved state; or another process. None of them leaves a moment
+ * without rules.
+ */
+export type ChangeTakenBy = "process" | "dataplane" | "graph" | "restart";
 
 export function changeTakenBy(name: string): ChangeTakenBy {
+  if (RESTART_SETTINGS.has(name)) return "restart";
   if (GRAPH_SETTINGS.has(name)) return "graph";
   return name in DATAPLANE_SETTINGS ? "dataplane" : "process";
 }
@@ -80,5 +87,7 @@ export function changeInWords(name: string): string {
       return "live, by a new dataplane";
     case "graph":
       return "live, by a new graph; a restart (exit 129) without `StateDir`";
+    case "restart":
+      return "a restart (exit 129)";
   }
 }

@@ -132,7 +132,7 @@ test("withLastGood() keeps what was said before where it cannot be read any more
 
 test("changeTakenBy() says who takes up a change", () => {
   const names = ["LogSeverityScreen", "LogPrefix", "RouteSource", "WorkloadSourceSpoofing", "ProgramClusterRoutes"];
-  assert.deepEqual(names.map(changeTakenBy), ["process", "dataplane", "graph", "graph", "graph"]);
+  assert.deepEqual(names.map(changeTakenBy), ["process", "dataplane", "graph", "restart", "graph"]);
 });
 
 test("every field of FelixConfiguration is a setting that is known", () => {

@@ -34,6 +34,7 @@ const WORLD: readonly ToDataplane[] = [
 interface Started {
   readonly settings: string;
   readonly sent: ToDataplane[];
+  sends: number;
   readonly marks: number[];
   readonly events: DataplaneEvents;
   stopped: boolean;
@@ -43,14 +44,18 @@ async function rig() {
   const started: Started[] = [];
   const told: FromDataplane[] = [];
   const statuses: boolean[] = [];
+  const heard: (number | string)[] = [];
   const state = { fails: false, messages: 0 };
   const live = await LiveDataplane.start(
     (settings, events) => {
       if (state.fails) return Promise.reject(new Error("no sockets"));
-      const one: Started = { settings: settings.get("X") ?? "", sent: [], marks: [], events, stopped: false };
+      const one: Started = { settings: settings.get("X") ?? "", sends: 0, sent: [], marks: [], events, stopped: false };
       started.push(one);
       return Promise.resolve({
-        send: (messages) => Promise.resolve(void one.sent.push(...messages)),
+        send(messages) {
+          one.sends++;
+          return Promise.resolve(void one.sent.push(...messages));
+        },
         mark: (sequence) => void one.marks.push(sequence),
         resync: () => {},
         stop: () => {
@@ -62,6 +67,8 @@ async function rig() {
     new Map([["X", "1"]]),
     {
       onMessage: (message) => void told.push(message),
+      onApplied: (sequence) => void heard.push(sequence),
+      onFatal: ({ message }) => void heard.push(message),
       onStatus({ counters, ready }) {
         statuses.push(ready);
         state.messages = counters.messages;
@@ -69,7 +76,7 @@ async function rig() {
     },
   );
   const at = (i: number): Started => started[i] ?? assert.fail(`no dataplane ${i}`);
-  return { live, started, told, statuses, state, at };
+  return { live, started, told, heard, statuses, state, at };
 }
 
 /** What a dataplane knows after these messages; throws where one refers to what was not sent. */
@@ -122,6 +129,48 @@ test("renew() keeps the last dataplane until another graph sends its first messa
   await live.send(WORLD);
   assert.deepEqual([at(0).stopped, at(1).sent.length], [true, WORLD.length]);
   assert.deepEqual(live.sizes(), { endpoints: 1, policies: 1, ipSets: 1 });
+});
+
+test("settings that change while a renewal waits are those of the one that takes over, and it alone is heard", async () => {
+  const { live, at, heard, started, statuses } = await rig();
+  await live.send(WORLD);
+  await live.renew(new Map([["X", "2"]]));
+  await live.reconfigure(new Map([["X", "3"]]));
+  assert.deepEqual(
+    started.map(({ stopped }) => stopped),
+    [false, true, false],
+  );
+  at(0).events.onApplied?.(4);
+  await live.send(WORLD);
+  assert.deepEqual([at(0).stopped, at(2).settings, at(2).sent.length], [true, "3", WORLD.length]);
+  for (const [i, { events }] of started.entries()) {
+    events.onApplied?.(10 + i);
+    events.onFatal?.(new Error(`end of ${i}`));
+    events.onStatus?.({ phase: "in-sync", reason: "", ready: true, counters: COUNTERS });
+  }
+  assert.deepEqual([heard, statuses], [[4, 12, "end of 2"], [true]]);
+});
+
+test("an empty send leaves a renewal waiting, and goes to the one in charge", async () => {
+  const { live, at } = await rig();
+  await live.send(WORLD);
+  await live.renew(new Map());
+  await live.send([]);
+  assert.deepEqual([at(0).stopped, at(0).sends, at(1).sends], [false, 2, 0]);
+  assert.deepEqual(live.sizes(), { endpoints: 1, policies: 1, ipSets: 1 });
+  await live.send(WORLD);
+  assert.deepEqual([at(0).stopped, at(1).sends], [true, 1]);
+});
+
+test("a renewal that takes the place of another stops it, and the end of the one that waits is told", async () => {
+  const { live, at, heard } = await rig();
+  await live.renew(new Map());
+  await live.renew(new Map());
+  at(1).events.onFatal?.(new Error("unused"));
+  at(2).events.onFatal?.(new Error("waits"));
+  assert.deepEqual([at(0).stopped, at(1).stopped, at(2).stopped, heard], [false, true, false, ["waits"]]);
+  await live.stop();
+  assert.deepEqual([at(0).stopped, at(2).stopped], [true, true]);
 });
 
 test("the owner is not told twice that it is in sync, hears nothing of the last one, and of what went meanwhile", async () => {

@@ -17,6 +17,12 @@ export type StartDataplane = (
 
 const SLICE = 500;
 
+/** A dataplane that was started; no two have the same number. */
+interface Started {
+  readonly id: number;
+  readonly handle: DataplaneHandle;
+}
+
 /**
  * A dataplane whose settings can change while it runs: another one takes its place.
  *
@@ -28,7 +34,8 @@ const SLICE = 500;
  *
  * Memory: what the dataplane was told is held once more, but for the text that the graph has anyway.
  *
- * Invariant: `#state` is what the dataplane of the moment was sent. `#known` are the endpoints that the
+ * Invariant: `#state` is what the dataplane of the moment, `#inner`, was sent; only of that one is told what it says (and
+ * of `#renewal`, which was sent nothing, that it has ended). Whatever else was started is stopped. `#known` are the endpoints that the
  * owner was told a status of and no removal.
  */
 export class LiveDataplane implements DataplaneHandle {
@@ -36,11 +43,12 @@ export class LiveDataplane implements DataplaneHandle {
   readonly #events: DataplaneEvents;
   #state = new DataplaneState();
   readonly #known = new Map<string, FromDataplane>();
-  #inner: DataplaneHandle;
+  /** The first one that is started has this number too: it is listened to before it is there. */
+  #inner: Started = { id: 0, handle: NOTHING };
   /** Waits for the first message of another graph. */
-  #renewal: DataplaneHandle | undefined;
-  /** Counts up with each dataplane; what an earlier one still says is not listened to. */
-  #life = 0;
+  #renewal: Started | undefined;
+  /** How many were started. */
+  #starts = 0;
   #toldAgain: Set<string> | undefined;
   #isInSyncTold = false;
   #turn: Promise<unknown> = Promise.resolve();
@@ -55,7 +63,6 @@ export class LiveDataplane implements DataplaneHandle {
   private constructor(start: StartDataplane, events: DataplaneEvents) {
     this.#start = start;
     this.#events = events;
-    this.#inner = NOTHING;
   }
 
   /** Rejects where the dataplane cannot be started. */
@@ -65,7 +72,7 @@ export class LiveDataplane implements DataplaneHandle {
     events: DataplaneEvents,
   ): Promise<LiveDataplane> {
     const live = new LiveDataplane(start, events);
-    live.#inner = await start(settings, live.#eventsOf(0));
+    live.#inner = await live.#startNext(settings);
     return live;
   }
 
@@ -77,7 +84,8 @@ export class LiveDataplane implements DataplaneHandle {
 
   send(messages: readonly ToDataplane[]): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.#renewal !== undefined) {
+      // An empty send asks the dataplane of the moment for a sign of life.
+      if (this.#renewal !== undefined && messages.length > 0) {
         const next = this.#renewal;
         this.#renewal = undefined;
         this.#state = new DataplaneState();
@@ -90,30 +98,35 @@ export class LiveDataplane implements DataplaneHandle {
         this.#events.onFatal?.(error as Error);
         throw error;
       }
-      await this.#inner.send(messages);
+      await this.#inner.handle.send(messages);
     });
   }
 
   mark(sequence: number): void {
     this.#mark = sequence;
-    if (this.#waiting === 0) this.#inner.mark(sequence);
-    else void this.#inTurn(() => Promise.resolve(this.#inner.mark(sequence)));
+    if (this.#waiting === 0) this.#inner.handle.mark(sequence);
+    else void this.#inTurn(() => Promise.resolve(this.#inner.handle.mark(sequence)));
   }
 
   resync(): void {
-    this.#inner.resync();
+    this.#inner.handle.resync();
   }
 
   /**
    * Goes on with other settings; the kernel has them when everything is written (`onApplied`, the status). Rejects, and
-   * all stays as it was, where the next dataplane cannot be started.
+   * all stays as it was, where the next dataplane cannot be started. Between {@link renew} and the first message of the
+   * other graph it is the dataplane for that graph which gets them.
    */
   reconfigure(settings: ReadonlyMap<string, string>): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#stopped) return;
-      await this.#takeOver(await this.#start(settings, this.#eventsOf(this.#life + 1)));
-      for (const slice of slicesOf(replay(this.#state))) await this.#inner.send(slice);
-      if (this.#mark !== undefined) this.#inner.mark(this.#mark);
+      if (this.#renewal !== undefined) {
+        await this.#startRenewal(settings);
+        return;
+      }
+      await this.#takeOver(await this.#startNext(settings));
+      for (const slice of slicesOf(replay(this.#state))) await this.#inner.handle.send(slice);
+      if (this.#mark !== undefined) this.#inner.handle.mark(this.#mark);
     });
   }
 
@@ -123,14 +136,26 @@ export class LiveDataplane implements DataplaneHandle {
    */
   renew(settings: ReadonlyMap<string, string>): Promise<void> {
     return this.#inTurn(async () => {
-      this.#renewal = await this.#start(settings, this.#eventsOf(this.#life + 1));
+      if (!this.#stopped) await this.#startRenewal(settings);
     });
   }
 
+  /** In place of one that waits already. */
+  async #startRenewal(settings: ReadonlyMap<string, string>): Promise<void> {
+    const next = await this.#startNext(settings);
+    const unused = this.#renewal;
+    this.#renewal = next;
+    await unused?.handle.stop();
+  }
+
+  async #startNext(settings: ReadonlyMap<string, string>): Promise<Started> {
+    const id = this.#starts++;
+    return { id, handle: await this.#start(settings, this.#eventsOf(id)) };
+  }
+
   /** `next` has opened its sockets and waits: two never write at the same time. */
-  async #takeOver(next: DataplaneHandle): Promise<void> {
-    const previous = this.#inner;
-    this.#life++;
+  async #takeOver(next: Started): Promise<void> {
+    const previous = this.#inner.handle;
     this.#earlier = this.#countersWith(this.#status);
     this.#status = undefined;
     this.#toldAgain = new Set();
@@ -141,8 +166,8 @@ export class LiveDataplane implements DataplaneHandle {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#turn;
-    await this.#renewal?.stop();
-    await this.#inner.stop();
+    await this.#renewal?.handle.stop();
+    await this.#inner.handle.stop();
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -154,23 +179,23 @@ export class LiveDataplane implements DataplaneHandle {
     return run;
   }
 
-  #eventsOf(life: number): DataplaneEvents {
+  #eventsOf(id: number): DataplaneEvents {
     const { onApplied, onFatal, onLog, onStatus } = this.#events;
     return {
       onStatus: (status) => {
-        if (life !== this.#life) return;
+        if (id !== this.#inner.id) return;
         this.#status = status;
         onStatus?.(this.#statusOf(status));
       },
       onApplied: (sequence) => {
-        if (life === this.#life) onApplied?.(sequence);
+        if (id === this.#inner.id) onApplied?.(sequence);
       },
       onMessage: (message) => {
-        if (life === this.#life) this.#onMessage(message);
+        if (id === this.#inner.id) this.#onMessage(message);
       },
       onLog: (level, message, fields) => onLog?.(level, message, fields),
       onFatal: (error) => {
-        if (life === this.#life) onFatal?.(error);
+        if (id === this.#inner.id || id === this.#renewal?.id) onFatal?.(error);
       },
     };
   }
