@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -45,37 +45,23 @@ test("bulrush-typha ends with 2 and the reason when the command line is wrong", 
   assert.match(argument.stderr, /Unexpected argument "serve"/);
 });
 
-/** Ports that were free a moment ago. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, "127.0.0.1");
-      await once(server, "listening");
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) server.close();
-  return ports;
-}
+type Line = Readonly<Record<string, unknown>>;
 
 interface Daemon {
   readonly child: ChildProcess;
   readonly directory: string;
-  readonly syncPort: number;
-  readonly healthPort: number;
-  readonly metricsPort: number;
-  /** The first log line with this message, now or later. */
-  logged(message: string): Promise<Readonly<Record<string, unknown>>>;
+  /** The first log line with this message and these fields, now or later. */
+  logged(message: string, fields?: Line): Promise<Line>;
+  /** The port of its server of this name, once it listens. */
+  port(server: "sync" | "health" | "metrics"): Promise<number>;
 }
 
-async function startDaemon(
+function startDaemon(
   t: TestContext,
   file: string,
   env: (directory: string) => Readonly<Record<string, string>> = () => ({}),
-): Promise<Daemon> {
+): Daemon {
   const directory = mkdtempSync(join(tmpdir(), "typha-daemon-"));
-  const [syncPort = 0, healthPort = 0, metricsPort = 0] = await freePorts(3);
   writeFileSync(join(directory, "typha.cfg"), file);
   const child = spawn(
     process.execPath,
@@ -86,10 +72,11 @@ async function startDaemon(
         DATASTORE_TYPE: "file",
         BULRUSH_DATASTORE_DIR: directory,
         TYPHA_HEALTHENABLED: "true",
-        TYPHA_HEALTHPORT: String(healthPort),
+        TYPHA_HEALTHPORT: "0",
         TYPHA_PROMETHEUSMETRICSENABLED: "true",
-        TYPHA_PROMETHEUSMETRICSPORT: String(metricsPort),
-        TYPHA_SERVERPORT: String(syncPort),
+        TYPHA_PROMETHEUSMETRICSPORT: "0",
+        // Below the ports that a kernel gives to those who want any; 0 would be 5473.
+        TYPHA_SERVERPORT: String(randomInt(10_000, 30_000)),
         TYPHA_ADMINPORT: "0",
         TYPHA_LOGFILEPATH: "none",
         ...env(directory),
@@ -100,16 +87,18 @@ async function startDaemon(
     child.kill("SIGKILL");
     rmSync(directory, { recursive: true });
   });
-  const lines: Readonly<Record<string, unknown>>[] = [];
+  const lines: Line[] = [];
   const waiters = new Set<() => void>();
   createInterface(child.stdout).on("line", (line) => {
-    lines.push(JSON.parse(line) as Record<string, unknown>);
+    lines.push(JSON.parse(line) as Line);
     for (const waiter of waiters) waiter();
   });
-  const logged = (message: string): Promise<Readonly<Record<string, unknown>>> =>
+  const logged = (message: string, fields: Line = {}): Promise<Line> =>
     new Promise((resolve) => {
       const look = (): void => {
-        const line = lines.find((candidate) => candidate["msg"] === message);
+        const line = lines.find((candidate) =>
+          Object.entries({ msg: message, ...fields }).every(([name, value]) => candidate[name] === value),
+        );
         if (line === undefined) return;
         waiters.delete(look);
         resolve(line);
@@ -117,7 +106,15 @@ async function startDaemon(
       waiters.add(look);
       look();
     });
-  return { child, directory, syncPort, healthPort, metricsPort, logged };
+  return {
+    child,
+    directory,
+    logged,
+    port: async (server) => {
+      const line = server === "sync" ? logged("Listening for sync clients") : logged("Listening", { server });
+      return Number((await line)["port"]);
+    },
+  };
 }
 
 function fetchText(port: number, path: string): Promise<{ readonly code: number; readonly text: string }> {
@@ -131,12 +128,11 @@ function fetchText(port: number, path: string): Promise<{ readonly code: number;
 }
 
 test("bulrush-typha says goodbye to its clients on SIGTERM and ends with 0", async (t) => {
-  const daemon = await startDaemon(t, "ShutdownTimeoutSecs = 0.2\n");
-  await daemon.logged("Listening for sync clients");
-  const client = dial(daemon.syncPort, undefined, testHello("node-1"));
+  const daemon = startDaemon(t, "ShutdownTimeoutSecs = 0.2\n");
+  const client = dial(await daemon.port("sync"), undefined, testHello("node-1"));
   await client.when((message) => message.type === "status" && message.status === "in-sync");
-  assert.equal((await fetchText(daemon.healthPort, "/readiness")).code, 200);
-  assert.match((await fetchText(daemon.metricsPort, "/metrics")).text, /^typha_connections_accepted 1$/m);
+  assert.equal((await fetchText(await daemon.port("health"), "/readiness")).code, 200);
+  assert.match((await fetchText(await daemon.port("metrics"), "/metrics")).text, /^typha_connections_accepted 1$/m);
   const ended = once(daemon.child, "exit");
   daemon.child.kill("SIGTERM");
   assert.equal((await client.next("goodbye")).code, "draining");
@@ -144,17 +140,17 @@ test("bulrush-typha says goodbye to its clients on SIGTERM and ends with 0", asy
 });
 
 test("bulrush-typha lives with bad settings, says them in its readiness, and goes on once they are mended", async (t) => {
-  const daemon = await startDaemon(t, "ClientCN = typha-client\n");
+  const daemon = startDaemon(t, "ClientCN = typha-client\n");
   const problem = await daemon.logged("Bad settings, reading them again every second");
   assert.match(
     JSON.stringify(problem),
     /TLS needs all of its settings; missing: ServerKeyFile, ServerCertFile, CAFile/,
   );
-  await daemon.logged("Listening");
-  const { code, text } = await fetchText(daemon.healthPort, "/readiness");
+  const healthPort = await daemon.port("health");
+  const { code, text } = await fetchText(healthPort, "/readiness");
   assert.equal(code, 503);
   assert.match(text, /bad settings: TLS needs all/);
-  assert.equal((await fetchText(daemon.healthPort, "/liveness")).code, 200);
+  assert.equal((await fetchText(healthPort, "/liveness")).code, 200);
   writeFileSync(join(daemon.directory, "new.cfg"), "");
   renameSync(join(daemon.directory, "new.cfg"), join(daemon.directory, "typha.cfg"));
   await daemon.logged("Listening for sync clients");
@@ -164,7 +160,7 @@ test("bulrush-typha lives with bad settings, says them in its readiness, and goe
 });
 
 test("bulrush-typha writes a heap snapshot at SIGUSR1, for its user's eyes only, and goes on", async (t) => {
-  const daemon = await startDaemon(t, "", (directory) => ({
+  const daemon = startDaemon(t, "", (directory) => ({
     TYPHA_DEBUGMEMORYPROFILEPATH: join(directory, "heap-<timestamp>.heapsnapshot"),
   }));
   await daemon.logged("Listening for sync clients");
@@ -173,7 +169,7 @@ test("bulrush-typha writes a heap snapshot at SIGUSR1, for its user's eyes only,
   assert.match(String(file), /heap-\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d\.heapsnapshot$/);
   assert.equal(statSync(String(file)).mode & 0o777, 0o600);
   assert.ok("snapshot" in (JSON.parse(readFileSync(String(file), "utf8")) as object));
-  const client = dial(daemon.syncPort, undefined, testHello("node-1"));
+  const client = dial(await daemon.port("sync"), undefined, testHello("node-1"));
   await client.when((message) => message.type === "status");
   const ended = once(daemon.child, "exit");
   daemon.child.kill("SIGTERM");
