@@ -48,8 +48,12 @@ export function useGraph(isWanted: boolean): GraphView {
         waiting.current.delete(data.id);
       }
     };
-    worker.current.onerror = ({ message }) =>
-      setState((last) => ({ ...last, progress: undefined, error: `The thread of the graph has failed: ${message}` }));
+    worker.current.onerror = ({ message }) => {
+      const problem = `The thread of the graph has failed: ${message}`;
+      setState((last) => ({ ...last, progress: undefined, error: problem }));
+      for (const answer of waiting.current.values()) answer({ ok: false, problem });
+      waiting.current.clear();
+    };
     load();
   }, [isWanted]);
   return { ...state, load, explain };
