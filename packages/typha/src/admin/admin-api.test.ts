@@ -11,6 +11,7 @@ import { decodeServerMessage, type KV, type ServerMessage } from "@bulrush/proto
 import { certificateFile, clientTls } from "../testing/websocket-client.ts";
 import { type AdminApiOptions, serveAdminApi } from "./admin-api.ts";
 import { readConsole } from "./console-files.ts";
+import type { SnapshotView } from "./snapshot-body.ts";
 import type { StatusView } from "./views.ts";
 
 const STATUS: StatusView = {
@@ -190,19 +191,32 @@ test("serveAdminApi() gives a stream's snapshot as frames that are not compresse
   await api.close();
 });
 
-test("serveAdminApi() gives two snapshots at a time, and the next when one is read or left", async () => {
-  // Far more than the sockets' buffers hold, so that a reader who does not read keeps his place.
-  const kv: KV = { path: "/calico/v1/netset/big", value: "x".repeat(100_000), revision: "1", updateType: "new" };
-  const kvs = Array<KV>(2000).fill(kv);
-  const api = await serveAdminApi({
-    ...OPTIONS,
-    snapshot: () => ({ epoch: "e", sequence: 1, status: "in-sync", kvs }),
+/** Far more than the sockets' buffers hold, so that a reader who does not read keeps his place. */
+const LARGE: SnapshotView = {
+  epoch: "e",
+  sequence: 1,
+  status: "in-sync",
+  kvs: Array<KV>(2000).fill({
+    path: "/calico/v1/netset/big",
+    value: "x".repeat(100_000),
+    revision: "1",
+    updateType: "new",
+  }),
+};
+
+/** A reader who has the head of the answer, and nothing of its body before it asks. */
+function beginSnapshot(port: number): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get({ port, host: "127.0.0.1", path: "/api/v1/snapshot/felix", agent: false }, (response) =>
+      // Cut is an error to the one who reads.
+      resolve(response.on("error", () => {})),
+    ).on("error", reject);
   });
-  const { port } = api.address;
-  const begin = (): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
-      get({ port, host: "127.0.0.1", path: "/api/v1/snapshot/felix", agent: false }, resolve).on("error", reject);
-    });
+}
+
+test("serveAdminApi() gives two snapshots at a time, and the next when one is read or left", async () => {
+  const api = await serveAdminApi({ ...OPTIONS, snapshot: () => LARGE });
+  const begin = (): Promise<IncomingMessage> => beginSnapshot(api.address.port);
   const [first, second] = [await begin(), await begin()];
   const third = await begin();
   assert.deepEqual([first.statusCode, second.statusCode, third.statusCode], [200, 200, 503]);
@@ -217,6 +231,29 @@ test("serveAdminApi() gives two snapshots at a time, and the next when one is re
   }
   second.destroy();
   await api.close();
+});
+
+test("serveAdminApi() cuts readers of a snapshot who do not read, and gives others their places", {
+  timeout: 300_000,
+}, async (t) => {
+  const api = await serveAdminApi({ ...OPTIONS, snapshot: () => LARGE, stalledReaderMs: 1000 });
+  t.after(() => api.close());
+  const { port } = api.address;
+  const stalled = [await beginSnapshot(port), await beginSnapshot(port)];
+  t.after(() => {
+    for (const response of stalled) response.destroy();
+  });
+  assert.deepEqual(
+    stalled.map(({ statusCode }) => statusCode),
+    [200, 200],
+  );
+  // They stay, and their places come free all the same.
+  for (let got: number | undefined; got !== 200; ) {
+    const next = await beginSnapshot(port);
+    got = next.statusCode;
+    next.destroy();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 });
 
 test("serveAdminApi() says what the limit would be, as the server works it out", async () => {

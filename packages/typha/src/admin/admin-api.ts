@@ -27,6 +27,8 @@ export interface AdminApiOptions {
   readonly snapshot: (syncer: string) => SnapshotView | undefined;
   /** The page at `/`; undefined: there is none. */
   readonly console: readonly ConsoleFile[] | undefined;
+  /** A reader of a snapshot who takes nothing for so long is cut. Default 30,000. */
+  readonly stalledReaderMs?: number;
 }
 
 export interface AdminApi {
@@ -75,7 +77,7 @@ export async function serveAdminApi(options: AdminApiOptions): Promise<AdminApi>
     const { mean = null, ratio = null, ...rest } = forecastLimit(inputs);
     return { ...rest, mean, ratio };
   });
-  serveSnapshots(app, options.snapshot);
+  serveSnapshots(app, options);
   serveConsole(app, options.console);
   app.post("/api/v1/compare", { bodyLimit: MAX_QUESTION_BYTES }, async ({ body }, reply) => {
     const question = parseCompareQuestion(body);
@@ -103,8 +105,12 @@ export async function serveAdminApi(options: AdminApiOptions): Promise<AdminApi>
 
 /** Each one that is on its way holds what its stream had when it began. */
 const MAX_SNAPSHOTS = 2;
+const STALLED_READER_MS = 30_000;
 
-function serveSnapshots(app: FastifyInstance, snapshot: AdminApiOptions["snapshot"]): void {
+function serveSnapshots(
+  app: FastifyInstance,
+  { snapshot, stalledReaderMs = STALLED_READER_MS }: Pick<AdminApiOptions, "snapshot" | "stalledReaderMs">,
+): void {
   let running = 0;
   app.get<{ Params: { syncer: string } }>("/api/v1/snapshot/:syncer", ({ params }, reply) => {
     if (running >= MAX_SNAPSHOTS)
@@ -113,6 +119,8 @@ function serveSnapshots(app: FastifyInstance, snapshot: AdminApiOptions["snapsho
     if (view === undefined) return reply.code(404).send({ error: `There is no stream ${params.syncer}` });
     running++;
     reply.raw.once("close", () => running--);
+    // The socket's own timer: bytes of a large write that go out in pieces count as life.
+    reply.raw.setTimeout(stalledReaderMs, () => reply.raw.destroy());
     return reply
       .type("application/octet-stream")
       .header("x-bulrush-epoch", view.epoch)
