@@ -120,7 +120,7 @@ test("AcceptProbe finds out that nobody listens, and that nobody takes what come
 });
 
 for (const code of ["EADDRNOTAVAIL", "ENETUNREACH", "EAFNOSUPPORT"])
-  test(`AcceptProbe reaches a port of all addresses without IPv6: ${code}`, async (t) => {
+  test(`AcceptProbe reaches a port of all addresses without IPv6: ${code}`, { timeout: 120_000 }, async (t) => {
     const { clock, probe, server, dialled, result } = await scene(t, (own, socket) => own.isOwn(socket), code);
     const { port } = server.address() as AddressInfo;
     probe.start({ address: "::", port, family: "IPv6" });
@@ -139,7 +139,7 @@ for (const code of ["EADDRNOTAVAIL", "ENETUNREACH", "EAFNOSUPPORT"])
     }
   });
 
-test("AcceptProbe that gets no socket for want of file descriptors says so", async (t) => {
+test("AcceptProbe that gets no socket for want of file descriptors says so", { timeout: 120_000 }, async (t) => {
   const { clock, probe, server, dialled, over, result } = await scene(t, () => {}, "EMFILE");
   const { port } = server.address() as AddressInfo;
   probe.start({ address: "::", port, family: "IPv6" });
@@ -152,7 +152,9 @@ test("AcceptProbe that gets no socket for want of file descriptors says so", asy
   assert.deepEqual(dialled, ["::1", "::1"]);
 });
 
-test("AcceptProbe does not take a stranger with its own port and another address for itself", async (t) => {
+test("AcceptProbe does not take a stranger with its own port and another address for itself", {
+  timeout: 120_000,
+}, async (t) => {
   const accepted: Socket[] = [];
   let onAccepted: () => void = () => {};
   const { clock, probe, server, result } = await scene(t, (_, socket) => {
