@@ -265,12 +265,14 @@ function notPlain(what: string): ProtoError {
   return new ProtoError("PROTO_MALFORMED", `The body cannot hold a ${what}`);
 }
 
-const packer = new Packer();
+/** Made when first used: a browser reads the protocol too, and has no Buffer. */
+let packer: Packer | undefined;
 
 /**
  * The body of a message. The returned bytes are a view into the packer's own buffer: copy what is kept, before the next
  * call. Throws PROTO_TOO_BIG and PROTO_MALFORMED for what {@link scanBody} would refuse.
  */
 export function packBody(fields: readonly unknown[]): Uint8Array {
+  packer ??= new Packer();
   return packer.pack(fields);
 }
