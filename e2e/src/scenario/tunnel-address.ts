@@ -12,7 +12,7 @@ import type { Scenario } from "./scenario.ts";
 const HOSTS = ["host-a", "host-b", "host-c"] as const;
 const WAIT_MS = 240_000;
 const DEVICE = "vxlan.calico";
-/** To see that nothing more happens. */
+/** Between two looks. */
 const POLL_MS = 50;
 
 function plan(name: string, i: number): HostPlan {

@@ -26,6 +26,7 @@ export type { FoundService } from "./lookups/service-lookup.ts";
 export type { ParametersOf } from "./passthrough/config-batcher.ts";
 export type { GraphStats } from "./passthrough/stats.ts";
 export { FlushBucket, MAX_SAVED_FLUSHES, TICK_MS } from "./graph/flush-bucket.ts";
+export { compareOrders, compareTiers } from "./policy/tier-lists.ts";
 export { DataplaneState, type StatePolicy, type StateWorkload } from "./state/dataplane-state.ts";
 export { isStaged, policyIdText, workloadIdText } from "./state/id-text.ts";
 export { IpSetMembers } from "./state/ip-set-members.ts";

@@ -53,14 +53,14 @@ export class TierLists {
 }
 
 /** Tiers with a resource first, then with an order, then the lower order, then by name. */
-function compareTiers(a: string, b: string, tiers: ReadonlyMap<string, Tier>): number {
+export function compareTiers(a: string, b: string, tiers: ReadonlyMap<string, Tier>): number {
   const [x, y] = [tiers.get(a), tiers.get(b)];
   if ((x === undefined) !== (y === undefined)) return x === undefined ? 1 : -1;
   return compareOrders(x?.order, y?.order) || compareStrings(a, b);
 }
 
 /** Lower first; none is last. */
-function compareOrders(a: number | undefined, b: number | undefined): number {
+export function compareOrders(a: number | undefined, b: number | undefined): number {
   const [x, y] = [a ?? Number.POSITIVE_INFINITY, b ?? Number.POSITIVE_INFINITY];
   return x === y ? 0 : x < y ? -1 : 1;
 }

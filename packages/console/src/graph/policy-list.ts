@@ -1,6 +1,7 @@
 import { compareStrings } from "@bulrush/base";
-import { type DataplaneState, isStaged, policyIdText } from "@bulrush/calc";
+import { compareOrders, compareTiers, type DataplaneState, isStaged, policyIdText } from "@bulrush/calc";
 import type { Policy, PolicyKey, Rule, Tier, Update } from "@bulrush/model";
+import type { TierInfo } from "@bulrush/proto";
 import { ruleText } from "./rule-text.ts";
 
 /** A tier with its policies, in the order in which they are looked at. Plain data: it goes between threads. */
@@ -83,7 +84,7 @@ function listed(key: PolicyKey, value: Policy, users: readonly string[]): Listed
 /** The endpoints of each policy: pods by their names, host endpoints by theirs. */
 function usersOf(state: DataplaneState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
-  const note = (name: string, lists: readonly (typeof NO_TIERS)[]): void => {
+  const note = (name: string, lists: readonly (readonly TierInfo[])[]): void => {
     const ids = lists.flat().flatMap((tier) => [...tier.ingress_policies, ...tier.egress_policies].map(policyIdText));
     for (const id of new Set(ids)) {
       const list = users.get(id);
@@ -95,21 +96,6 @@ function usersOf(state: DataplaneState): ReadonlyMap<string, readonly string[]> 
   for (const [id, { tiers, untracked_tiers, pre_dnat_tiers, forward_tiers }] of state.hostEndpoints)
     note(id, [tiers, untracked_tiers, pre_dnat_tiers, forward_tiers]);
   return users;
-}
-
-const NO_TIERS: DataplaneTiers = [];
-type DataplaneTiers = NonNullable<ReturnType<DataplaneState["hostEndpoints"]["get"]>>["tiers"];
-
-function compareTiers(a: string, b: string, tiers: ReadonlyMap<string, Tier>): number {
-  const [x, y] = [tiers.get(a), tiers.get(b)];
-  if ((x === undefined) !== (y === undefined)) return x === undefined ? 1 : -1;
-  return compareOrders(x?.order, y?.order) || compareStrings(a, b);
-}
-
-/** Lower first; none is last. */
-function compareOrders(a: number | undefined, b: number | undefined): number {
-  const [x, y] = [a ?? Number.POSITIVE_INFINITY, b ?? Number.POSITIVE_INFINITY];
-  return x === y ? 0 : x < y ? -1 : 1;
 }
 
 function sortText({ name, namespace, kind }: PolicyKey): string {
