@@ -1,16 +1,21 @@
 /**
- * npm test [-- PATTERN...]: every test of the workspace, ending with the runner's own closing lines.
+ * npm test [-- [--long] [--once] PATTERN...]: every test of the workspace, ending with the runner's own closing lines.
  *
  * A skip counts as a failure unless its reason begins with a type in brackets that is known here, such as
  * `[kernel] no vrf device`: nothing is left out by accident.
+ *
+ * Up to three files that fail are run a second time, when nothing else runs. What passes then does not fail the whole,
+ * but is counted and told at the end with all that its first try said: each is a fault, of a test or of the product,
+ * that depends on time. With --once there is no second try.
  */
 import { globSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "node:test";
-import { spec } from "node:test/reporters";
+import { describeFailures, type FileResult, ResultPrinter, runTestFiles } from "./test-run.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SKIP_TYPES = ["kernel", "binary", "platform"];
+/** More than these are no matter of chance. */
+const MAX_SECOND_TRIES = 3;
 const args = process.argv.slice(2);
 const isLong = args.includes("--long");
 const patterns = args.filter((arg) => !arg.startsWith("--"));
@@ -31,39 +36,53 @@ if (isLong) process.env["BULRUSH_LONG_TESTS"] = "1";
 /** Tests over real namespaces take the machine for themselves: they run after the others, one at a time. */
 const isHeavy = (file: string): boolean => file.startsWith("e2e/");
 
+const printer = new ResultPrinter(performance.now());
 const problems: string[] = [];
 const totals = { passed: 0, failed: 0, skipped: 0 };
 
-async function runFiles(some: readonly string[], concurrency: number): Promise<void> {
-  if (some.length === 0) return;
-  const stream = run({
-    files: some.map((file) => join(ROOT, file)),
-    concurrency,
-    execArgv: ["--conditions=bulrush-source"],
-    // Of a file: all the scenarios are one.
-    timeout: 60 * 60_000,
-  });
-  stream.on("test:fail", () => totals.failed++);
-  stream.on("test:pass", (event) => {
-    if (event.skip === undefined || event.skip === false) {
-      totals.passed++;
-      return;
-    }
-    totals.skipped++;
-    const reason = typeof event.skip === "string" ? event.skip : "";
+function count(result: FileResult): void {
+  printer.print(result);
+  totals.passed += result.passed;
+  totals.failed += result.failures.length;
+  totals.skipped += result.skips.length;
+  for (const { name, reason } of result.skips) {
     const type = /^\[([a-z]+)\] \S/.exec(reason)?.[1];
     if (type === undefined || !SKIP_TYPES.includes(type))
-      problems.push(`${event.file ?? "?"}: '${event.name}' is skipped without a typed reason (${reason || "none"})`);
-  });
-  for await (const chunk of stream.compose(spec)) process.stdout.write(chunk as string);
+      problems.push(`${result.file}: '${name}' is skipped without a typed reason (${reason || "none"})`);
+  }
 }
 
-await runFiles(
-  files.filter((file) => !isHeavy(file)),
-  2,
-);
-await runFiles(files.filter(isHeavy), 1);
+const failed: FileResult[] = [];
+const countOrKeep = (result: FileResult): void => {
+  if (result.failures.length === 0) count(result);
+  else failed.push(result);
+};
+const paths = (some: readonly string[]): string[] => some.map((file) => join(ROOT, file));
+await runTestFiles(paths(files.filter((file) => !isHeavy(file))), 2, countOrKeep);
+await runTestFiles(paths(files.filter(isHeavy)), 1, countOrKeep);
+
+const isTriedAgain = !args.includes("--once") && failed.length <= MAX_SECOND_TRIES;
+const unsteady: FileResult[] = [];
+if (!isTriedAgain) for (const result of failed) count(result);
+else {
+  for (const first of failed) process.stdout.write(`a second try: ${first.file}\n`);
+  await runTestFiles(
+    failed.map(({ file }) => file),
+    1,
+    (second) => {
+      const first = failed.find(({ file }) => file === second.file);
+      if (second.failures.length === 0 && first !== undefined) unsteady.push(first);
+      count(second);
+    },
+  );
+}
+
+await printer.close(performance.now());
+for (const result of unsteady) process.stdout.write(describeFailures(ROOT, result));
 for (const problem of problems) process.stderr.write(`${problem}\n`);
-const { passed, failed, skipped } = totals;
-process.stdout.write(`total: ${passed} passed, ${failed + problems.length} failed, ${skipped} skipped\n`);
-process.exit(failed > 0 || problems.length > 0 ? 1 : 0);
+const { passed, skipped } = totals;
+const sum = `total: ${passed} passed, ${totals.failed + problems.length} failed, ${skipped} skipped`;
+process.stdout.write(
+  unsteady.length === 0 ? `${sum}\n` : `${sum}; files that needed a second try: ${unsteady.length}\n`,
+);
+process.exit(totals.failed > 0 || problems.length > 0 ? 1 : 0);

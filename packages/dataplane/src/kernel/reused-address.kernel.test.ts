@@ -37,6 +37,10 @@ kernelTests(import.meta.filename, () => {
     return flows.filter((flow) => flow.includes(ADDRESS) || flow.includes(ADDRESS6)).sort();
   };
 
+  /** The host's route of one address; "" for none, where `ip route get` would fail. */
+  const routeTo = (address: string): string =>
+    lab.run(`ip ${address.includes(":") ? "-6" : "-4"} route show ${address}`);
+
   /** Packets of a family ahead of our rules at the forward hook and behind them. */
   const counts = (family: "ip" | "ip6"): { ahead: bigint; behind: bigint } => {
     const chains = dataplane.kernel.nft.readTable(family, "probe")?.chains;
@@ -100,7 +104,7 @@ kernelTests(import.meta.filename, () => {
     lab.addPod("b", ADDRESS, ADDRESS6);
     await dataplane.send(workloadRemove("a"), pod("b", { tiers: [tier("default", [P], [P])] }));
     await until("the routes lead to the next pod", () =>
-      [ADDRESS, ADDRESS6].every((address) => lab.run(`ip route get ${address}`).includes("dev calib")),
+      [ADDRESS, ADDRESS6].every((address) => routeTo(address).includes("dev calib")),
     );
     assert.deepEqual(tracked(), []);
 

@@ -62,11 +62,20 @@ export function startKernelDataplane(settings: Readonly<Record<string, string>> 
   };
 }
 
-/** Asks every 20 ms, for 20 s. For what the kernel tells in its own time. */
+/**
+ * Asks every 20 ms, for as long as 2 minutes of such pauses. For what the kernel tells in its own time. A question that
+ * throws, as a command does that finds nothing, is answered with no.
+ */
 export async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 1000; tries++) {
-    if (isSo()) return;
+  let error: unknown;
+  for (let tries = 0; tries < 6000; tries++) {
+    try {
+      if (isSo()) return;
+      error = undefined;
+    } catch (failure) {
+      error = failure;
+    }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  assert.fail(`It does not come about that ${what}`);
+  assert.fail(new Error(`It does not come about that ${what}`, { cause: error }));
 }

@@ -1,0 +1,135 @@
+import { relative } from "node:path";
+import { PassThrough } from "node:stream";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
+
+/** What a test runner tells, as far as it is looked at here. */
+interface TestEvent {
+  readonly type: string;
+  readonly data: {
+    readonly name?: string;
+    readonly file?: string;
+    readonly nesting?: number;
+    readonly skip?: string | boolean;
+    readonly details?: { readonly error?: Error; readonly duration_ms?: number };
+    readonly counts?: Readonly<Record<string, number>>;
+  };
+}
+
+/** All that was told of one file. */
+export interface FileResult {
+  /** As it was given. */
+  readonly file: string;
+  readonly events: readonly TestEvent[];
+  readonly passed: number;
+  /** Each with what was said of it. */
+  readonly failures: readonly { readonly name: string; readonly text: string }[];
+  /** Each with its reason, "" for none. */
+  readonly skips: readonly { readonly name: string; readonly reason: string }[];
+}
+
+/** Most of an error that is repeated. */
+const MAX_ERROR_CHARACTERS = 4000;
+const NODE_OPTIONS = ["--conditions=bulrush-source"];
+/** Of a file: all the scenarios are one. */
+const FILE_TIMEOUT_MS = 60 * 60_000;
+
+/** Runs test files, each in a process of its own, and calls `onResult` with each in their order. */
+export async function runTestFiles(
+  files: readonly string[],
+  concurrency: number,
+  onResult: (result: FileResult) => void,
+): Promise<void> {
+  if (files.length === 0) return;
+  // The runner reports file after file, but tells of what it writes, and that it is ready, as that happens.
+  const eventsOf = new Map<string, TestEvent[]>(files.map((file) => [file, []]));
+  let current: string | undefined;
+  const finish = (): void => {
+    if (current === undefined) return;
+    onResult(resultOf(current, eventsOf.get(current) ?? []));
+    eventsOf.delete(current);
+    current = undefined;
+  };
+  const stream = run({ files: [...files], concurrency, execArgv: NODE_OPTIONS, timeout: FILE_TIMEOUT_MS });
+  for await (const event of stream as AsyncIterable<TestEvent>) {
+    const { file, nesting } = event.data;
+    // What has no file is of the whole run: its sums, which second tries would make wrong.
+    if (file === undefined) continue;
+    if (event.type === "test:dequeue" && event.data.name === file && process.stderr.isTTY)
+      process.stderr.write(`${relative(process.cwd(), file)} ...\n`);
+    if (event.type === "test:start" && nesting === 0 && file !== current) {
+      finish();
+      current = file;
+    }
+    eventsOf.get(file)?.push(event);
+  }
+  finish();
+  // A file without a test says nothing: then its exit code is all there is, and it was good.
+  for (const [file, events] of eventsOf) onResult(resultOf(file, events));
+}
+
+function resultOf(file: string, events: readonly TestEvent[]): FileResult {
+  const named = (type: string): TestEvent[] => events.filter((event) => event.type === type);
+  const isSkip = ({ data }: TestEvent): boolean => data.skip !== undefined && data.skip !== false;
+  const done = named("test:pass");
+  return {
+    file,
+    events,
+    passed: done.filter((event) => !isSkip(event)).length,
+    failures: named("test:fail").map(({ data }) => ({
+      name: data.name ?? file,
+      text: errorText(data.details?.error).slice(0, MAX_ERROR_CHARACTERS),
+    })),
+    skips: done
+      .filter(isSkip)
+      .map(({ data }) => ({ name: data.name ?? "", reason: typeof data.skip === "string" ? data.skip : "" })),
+  };
+}
+
+/** The runner wraps what a test threw. */
+function errorText(error: Error | undefined): string {
+  const { cause } = error ?? {};
+  return cause instanceof Error ? (cause.stack ?? cause.message) : (error?.message ?? "no reason was given");
+}
+
+const COUNTS = ["tests", "suites", "passed", "failed", "cancelled", "skipped", "todo"] as const;
+/** As the runner calls them in its closing lines. */
+const SHOWN: Readonly<Record<string, string>> = { passed: "pass", failed: "fail" };
+
+/** Writes results to the standard output as the runner's own reporter does, and closes with its sums. */
+export class ResultPrinter {
+  readonly #events = new PassThrough({ objectMode: true });
+  readonly #written: Promise<void>;
+  readonly #counts = new Map<string, number>();
+  readonly #startMs: number;
+
+  constructor(startMs: number) {
+    this.#startMs = startMs;
+    this.#written = (async () => {
+      for await (const chunk of this.#events.compose(spec)) process.stdout.write(String(chunk));
+    })();
+  }
+
+  print(result: FileResult): void {
+    const summary = result.events.find((event) => event.type === "test:summary")?.data.counts;
+    // A process that died before it could sum up is one test of the runner's, and a failed one.
+    const counts = summary ?? { tests: result.failures.length, failed: result.failures.length };
+    for (const name of COUNTS) this.#counts.set(name, (this.#counts.get(name) ?? 0) + (counts[name] ?? 0));
+    for (const event of result.events) if (event.type !== "test:summary") this.#events.write(event);
+  }
+
+  /** The sums, and all that failed once more. Nothing can be printed after it. */
+  async close(nowMs: number): Promise<void> {
+    const lines = COUNTS.map((name) => `${SHOWN[name] ?? name} ${this.#counts.get(name) ?? 0}`);
+    for (const message of [...lines, `duration_ms ${nowMs - this.#startMs}`])
+      this.#events.write({ type: "test:diagnostic", data: { nesting: 0, message, level: "info" } });
+    this.#events.end();
+    await this.#written;
+  }
+}
+
+/** What a file's first try came to, for a reader who has nothing but the end of the output. */
+export function describeFailures(root: string, { file, failures }: FileResult): string {
+  const lines = failures.map(({ name, text }) => `  ${name}\n${text.replaceAll(/^/gm, "    ")}`);
+  return [`${relative(root, file)} failed at its first try and passed at its second:`, ...lines, ""].join("\n");
+}
