@@ -121,13 +121,20 @@ async function listResources(admin: KubeAdmin): Promise<Resource[]> {
   return lists.flat();
 }
 
-/** Creates it or makes it so; a pod whose change the server does not take is made anew. */
+/**
+ * Where all fields of an object go, a server-side apply leaves null in its place, which the server then finds invalid: a
+ * change of `subject.namespaces` into `subject.pods` is one.
+ */
+const LEFT_NULL = /Invalid value: "?null"?/;
+
+/** Creates it or makes it so; a pod whose change the server does not take is made anew, and what an apply cannot change. */
 export async function putObject(admin: KubeAdmin, object: KubeObject): Promise<void> {
   const { status, ...rest } = object;
   try {
     await admin.apply(rest as KubeObject);
   } catch (error) {
-    if (!(error instanceof KubeRefusal && error.status === INVALID && object.kind === "Pod")) throw error;
+    if (!(error instanceof KubeRefusal && error.status === INVALID)) throw error;
+    if (object.kind !== "Pod" && !LEFT_NULL.test(error.message)) throw error;
     await admin.delete(object);
     await admin.apply(rest as KubeObject);
   }
