@@ -10,7 +10,7 @@ import type { ServerAddress, TLSMaterial } from "@bulrush/sync-client";
 import { buildKustomization } from "../deploy/kustomize.ts";
 import { asObject, DEPLOY, parseYaml } from "../deploy/manifest.ts";
 import { KUSTOMIZE } from "../deploy/variants.ts";
-import { find, type PodTemplate, templateOf } from "../deploy/workload.ts";
+import { find, onlyContainer, type PodTemplate, templateOf } from "../deploy/workload.ts";
 import type { KubeAdmin, KubeObject } from "../kube/kube-admin.ts";
 import { KubernetesStore, putObject } from "../lab/kubernetes-store.ts";
 import { LabNetwork } from "../lab/network.ts";
@@ -18,7 +18,8 @@ import { type LabPlan, planLab } from "../lab/plan.ts";
 import { Prober } from "../lab/prober.ts";
 import { Program } from "../lab/program.ts";
 import { Kubelet, type KubeNode, type RunningPod } from "./kubelet.ts";
-import { SYNC_PORT, TyphaView } from "./typha-view.ts";
+import type { PortForward } from "./port-forward.ts";
+import { SYNC_PORT, TyphaView, writeAgentTls } from "./typha-view.ts";
 
 /** The address of the Service `kubernetes`: that of the fabric's loopback device here. */
 const SERVICE_ADDRESS = "10.96.0.1";
@@ -50,7 +51,7 @@ export class ClusterWorld {
   readonly prober: Prober = new Prober();
   readonly store: KubernetesStore;
   readonly #options: ClusterOptions;
-  readonly #objects: readonly KubeObject[];
+  #objects: readonly KubeObject[];
   readonly #kubelet: Kubelet;
   readonly #nodes: readonly KubeNode[];
   /** By the pod's name. */
@@ -89,7 +90,7 @@ export class ClusterWorld {
     const { admin, files, port, kubeconfig } = store.server;
     const objects = buildKustomization(join(KUSTOMIZE, "base"));
     await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system" } });
-    for (const object of [...objects, ...secrets()]) await admin.apply(object);
+    for (const object of [...objects, ...makeSecrets()]) await admin.apply(object);
     await initialise(kubeconfig);
     const nodes = options.nodes.map((name, i): KubeNode => {
       const address = must(parseAddress(`192.0.2.${i + 1}`), "an address");
@@ -202,6 +203,24 @@ export class ClusterWorld {
   async clientTls(): Promise<TLSMaterial> {
     const [typha] = this.#typhas.values();
     return must(typha, "a Typha").view.tls();
+  }
+
+  /** As `kubectl port-forward` for a Typha's admin API. The caller closes it. */
+  forward(pod: RunningPod): Promise<PortForward> {
+    return must(this.#typhas.get(pod.name), "a Typha").view.forward();
+  }
+
+  /** As `kubectl set env`: pods that are started from now on have it. */
+  async setEnv(kind: "Deployment" | "DaemonSet", env: Readonly<Record<string, string>>): Promise<void> {
+    this.#objects = this.#objects.map((object) => (object.kind === kind ? withEnv(object, env) : object));
+    for (const object of this.#objects) if (object.kind === kind) await this.admin.apply(object);
+  }
+
+  /** Every pod's volumes, and what the lab's own clients show, follow their Secrets and ConfigMaps. */
+  async refreshVolumes(): Promise<void> {
+    for (const pod of [...this.typhas, ...this.agents]) await pod.refreshVolumes();
+    for (const { namespace, node } of this.typhas)
+      await writeAgentTls(this.admin, namespace, join(node.directory, "follower"));
   }
 
   /** What a Typha's admin API answers. */
@@ -336,8 +355,18 @@ export class ClusterWorld {
   }
 }
 
-/** What an operator makes with the shipped script. */
-function secrets(): KubeObject[] {
+function withEnv(object: KubeObject, env: Readonly<Record<string, string>>): KubeObject {
+  const template = templateOf(object);
+  const container = onlyContainer(template);
+  const kept = (container.env ?? []).filter(({ name }) => !(name in env));
+  const set = Object.entries(env).map(([name, value]) => ({ name, value }));
+  const containers = [{ ...container, env: [...kept, ...set] }];
+  const spec = { ...(object["spec"] as object), template: { ...template, spec: { ...template.spec, containers } } };
+  return { ...object, spec };
+}
+
+/** What an operator makes with the shipped script: two Secrets and the ConfigMap of their new CA. */
+export function makeSecrets(): KubeObject[] {
   const script = join(DEPLOY, "certificates", "make-secrets.sh");
   const text = execFileSync(script, ["kube-system", "2"], { encoding: "utf8" });
   return parseYaml(text, script).map((value) => asObject(value, script));

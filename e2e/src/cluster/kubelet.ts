@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EnvEntry, PodTemplate, ProjectedSource, Volume } from "../deploy/workload.ts";
 import { onlyContainer } from "../deploy/workload.ts";
@@ -37,6 +37,8 @@ export interface RunningPod {
   readonly readyText: string;
   readonly process: ContainerProcess;
   readonly restarts: number;
+  /** Its volumes as their Secrets and ConfigMaps are now: a kubelet does so within a minute or two. */
+  refreshVolumes(): Promise<void>;
   /** Ends it as a deleted pod ends: SIGTERM, and SIGKILL after the grace period. The exit code. */
   stop(): Promise<number | undefined>;
 }
@@ -85,7 +87,11 @@ export class Kubelet {
         logFile: join(directory, "log"),
         nodeArgs,
       });
-    return new Pod(template, name, namespace, node, launch);
+    const refresh = async (): Promise<void> => {
+      for (const volume of template.spec.volumes ?? [])
+        if (volume.projected !== undefined) await this.#source(volume, namespace, node, directory);
+    };
+    return new Pod(template, name, namespace, node, { launch, refresh });
   }
 
   async #valueOf({ value, valueFrom }: EnvEntry, namespace: string, node: KubeNode): Promise<string | undefined> {
@@ -120,11 +126,13 @@ export class Kubelet {
     }
     const source = join(directory, "volumes", volume.name);
     mkdirSync(source, { recursive: true });
-    for (const part of volume.projected?.sources ?? []) await this.#project(part, namespace, source);
+    const files = new Map<string, Buffer>();
+    for (const part of volume.projected?.sources ?? []) await this.#read(part, namespace, files);
+    project(files, source);
     return source;
   }
 
-  async #project({ secret, configMap }: ProjectedSource, namespace: string, directory: string): Promise<void> {
+  async #read({ secret, configMap }: ProjectedSource, namespace: string, files: Map<string, Buffer>): Promise<void> {
     for (const [kind, part] of [
       ["Secret", secret],
       ["ConfigMap", configMap],
@@ -134,7 +142,7 @@ export class Kubelet {
       for (const { key, path } of part.items) {
         const bytes = data[key];
         if (bytes === undefined) throw new Error(`The ${kind} ${part.name} has no ${key}`);
-        writeFileSync(join(directory, path), bytes);
+        files.set(path, bytes);
       }
     }
   }
@@ -151,6 +159,32 @@ export class Kubelet {
   }
 }
 
+/**
+ * Files of a projected volume as a kubelet keeps them: all change at once.
+ *
+ * ```
+ *   tls.crt -> ..data/tls.crt      ..data -> ..2      ..2/tls.crt
+ * ```
+ */
+function project(files: ReadonlyMap<string, Buffer>, directory: string): void {
+  const data = join(directory, "..data");
+  let version = 1;
+  while (existsSync(join(directory, `..${version}`))) version++;
+  const fresh = `..${version}`;
+  mkdirSync(join(directory, fresh));
+  for (const [path, bytes] of files) writeFileSync(join(directory, fresh, path), bytes);
+  rmSync(`${data}_tmp`, { force: true });
+  symlinkSync(fresh, `${data}_tmp`);
+  renameSync(`${data}_tmp`, data);
+  for (const path of files.keys())
+    if (!existsSync(join(directory, path))) symlinkSync(join("..data", path), join(directory, path));
+}
+
+interface PodWork {
+  readonly launch: () => ContainerProcess;
+  readonly refresh: () => Promise<void>;
+}
+
 /** Invariant: `#process` runs, or is about to be started again, until `stop` is called. */
 class Pod implements RunningPod {
   readonly name: string;
@@ -158,13 +192,15 @@ class Pod implements RunningPod {
   readonly node: KubeNode;
   readonly #template: PodTemplate;
   readonly #launch: () => ContainerProcess;
+  readonly #refresh: () => Promise<void>;
   #process: ContainerProcess;
   #isStopping = false;
   #isReady = false;
   #readyText = "not asked yet";
   #restarts = 0;
 
-  constructor(template: PodTemplate, name: string, namespace: string, node: KubeNode, launch: () => ContainerProcess) {
+  constructor(template: PodTemplate, name: string, namespace: string, node: KubeNode, { launch, refresh }: PodWork) {
+    this.#refresh = refresh;
     this.#template = template;
     this.name = name;
     this.namespace = namespace;
@@ -189,6 +225,10 @@ class Pod implements RunningPod {
 
   get restarts(): number {
     return this.#restarts;
+  }
+
+  refreshVolumes(): Promise<void> {
+    return this.#refresh();
   }
 
   async stop(): Promise<number | undefined> {

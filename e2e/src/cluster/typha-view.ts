@@ -5,15 +5,37 @@ import type { Update } from "@bulrush/model";
 import { type TLSMaterial, tlsFromParameters } from "@bulrush/sync-client";
 import { envValue, onlyContainer, templateOf } from "../deploy/workload.ts";
 import type { KubeAdmin, KubeObject } from "../kube/kube-admin.ts";
+import type { TlsFiles } from "../lab/certificates.ts";
 import { Follower, type FollowerOptions } from "../lab/follower.ts";
 import type { RunningPod } from "./kubelet.ts";
 import { getInside } from "./namespace-http.ts";
+import { PortForward } from "./port-forward.ts";
 
 export const SYNC_PORT = 5473;
 const ADMIN_PORT = 9097;
 
 interface ClientsAnswer {
   readonly clients: readonly { readonly hostname: string; readonly appliedSequence: number | null }[];
+}
+
+/** Writes the certificate of the agents, as the Secret and the ConfigMap of the manifests have it, into a directory. */
+export async function writeAgentTls(admin: KubeAdmin, namespace: string, directory: string): Promise<TlsFiles> {
+  mkdirSync(directory, { recursive: true });
+  const read = async (kind: string, name: string): Promise<Readonly<Record<string, string>>> => {
+    const object = await admin.get({ apiVersion: "v1", kind, metadata: { name, namespace } });
+    return object["data"] as Readonly<Record<string, string>>;
+  };
+  const secret = await read("Secret", "node-certs");
+  const { caBundle = "" } = await read("ConfigMap", "typha-ca");
+  const file = (name: string, bytes: string | Buffer): string => {
+    writeFileSync(join(directory, name), bytes);
+    return join(directory, name);
+  };
+  return {
+    ca: file("ca.crt", caBundle),
+    cert: file("tls.crt", Buffer.from(secret["tls.crt"] ?? "", "base64")),
+    key: file("tls.key", Buffer.from(secret["tls.key"] ?? "", "base64")),
+  };
 }
 
 /** What the lab knows of a Typha: its stream, as one more agent, and its admin API, as through a port forward. */
@@ -37,23 +59,7 @@ export class TyphaView {
 
   /** With the certificate and the rule of the agents' manifest. */
   static async open(admin: KubeAdmin, agents: KubeObject, pod: RunningPod): Promise<TyphaView> {
-    const directory = join(pod.node.directory, "follower");
-    mkdirSync(directory, { recursive: true });
-    const read = async (kind: string, name: string): Promise<Readonly<Record<string, string>>> => {
-      const object = await admin.get({ apiVersion: "v1", kind, metadata: { name, namespace: pod.namespace } });
-      return object["data"] as Readonly<Record<string, string>>;
-    };
-    const secret = await read("Secret", "node-certs");
-    const { caBundle = "" } = await read("ConfigMap", "typha-ca");
-    const file = (name: string, bytes: string | Buffer): string => {
-      writeFileSync(join(directory, name), bytes);
-      return join(directory, name);
-    };
-    const tls = {
-      ca: file("ca.crt", caBundle),
-      cert: file("tls.crt", Buffer.from(secret["tls.crt"] ?? "", "base64")),
-      key: file("tls.key", Buffer.from(secret["tls.key"] ?? "", "base64")),
-    };
+    const tls = await writeAgentTls(admin, pod.namespace, join(pod.node.directory, "follower"));
     const serverCN = envValue(onlyContainer(templateOf(agents)), "FELIX_TYPHACN") ?? "";
     return new TyphaView(pod, { tls, serverCN });
   }
@@ -87,6 +93,11 @@ export class TyphaView {
     const { status, text } = await getInside(this.#pod.node.network, ADMIN_PORT, path);
     if (status !== 200) throw new Error(`${this.#pod.name}: ${path}: ${status} ${text}`);
     return JSON.parse(text) as unknown;
+  }
+
+  /** What `kubectl port-forward` gives for its admin API. */
+  forward(): Promise<PortForward> {
+    return PortForward.open(this.#pod.node.network, ADMIN_PORT);
   }
 
   /** For one more client. */

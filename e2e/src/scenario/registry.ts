@@ -9,6 +9,7 @@ import { datastoreSame } from "./datastore-same.ts";
 import { direct } from "./direct.ts";
 import { limits } from "./limits.ts";
 import { liveConfig } from "./live-config.ts";
+import { operations } from "./operations.ts";
 import { oracleKernel } from "./oracle-kernel.ts";
 import { oracleVxlan } from "./oracle-vxlan.ts";
 import { policyOnly } from "./policy-only.ts";
@@ -47,5 +48,6 @@ export const SCENARIOS: readonly Scenario[] = [
   datastoreDegraded,
   limits,
   cluster,
+  operations,
   soak,
 ];
