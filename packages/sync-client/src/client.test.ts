@@ -151,7 +151,7 @@ const BREACHES: readonly (readonly [string, readonly ServerMessage[], RegExp])[]
     /reject during snapshot/,
   ],
   ["another syncer", [welcome({ syncer: "bgp" })], /serves bgp, not felix/],
-  ["a newer version", [welcome({ version: 3 })], /version 3 of the protocol/],
+  ["a newer version", [welcome({ version: PROTOCOL_VERSION + 1 })], /version \d+ of the protocol, not/],
   ["a resume that was not asked for", [welcome({ resume: "deltas" })], /resumes at 10/],
   ["a delta during the snapshot", [welcome(), deltaOf(10, 11)], /delta during snapshot/],
   ["a status during the snapshot", [welcome(), IN_SYNC], /status during snapshot/],
@@ -233,6 +233,32 @@ test("a silent server is left after the read time-out, and only then", async (t)
     "silence is no reason to start anew",
   );
 });
+
+for (const [pingIntervalMs, readTimeoutMs, silenceMs] of [
+  // The longer of what is set and three times between pings.
+  [45_000, undefined, 135_000],
+  [10_000, undefined, 30_000],
+  [500, undefined, 30_000],
+  [10_000, 5000, 30_000],
+  [45_000, 200_000, 200_000],
+  // More than ten minutes count as ten.
+  [86_400_000, undefined, 1_800_000],
+  // A server of version 2 does not tell.
+  [undefined, undefined, 30_000],
+] as const)
+  test(`a server that pings each ${pingIntervalMs} ms is left after ${silenceMs} ms, where ${readTimeoutMs ?? "nothing"} is set`, async (t) => {
+    const fixture = await scene(t, readTimeoutMs === undefined ? {} : { readTimeoutMs });
+    const { client, clock, server, recorder } = fixture;
+    const peer = await server.accept();
+    await peer.next("hello");
+    const facts = pingIntervalMs === undefined ? { version: 2 } : { version: 3, pingIntervalMs };
+    peer.send(welcome(facts), ...snapshotOf(10, [kv("a")]), IN_SYNC);
+    await until(() => recorder.calls.includes("in-sync"), "the client is in sync");
+    await clock.advance(silenceMs - 1);
+    assert.equal(client.state().phase, "streaming");
+    await clock.advance(1);
+    assert.match(client.state().lastError?.message ?? "", new RegExp(`was silent for ${silenceMs} ms`));
+  });
 
 test("a server that accepts and says nothing is left after the read time-out", async (t) => {
   const { client, clock, server } = await scene(t);

@@ -22,6 +22,7 @@ export interface ConnectionOptions {
   readonly tls: TLSMaterial | undefined;
   readonly clock: Clock;
   readonly dialTimeoutMs: number;
+  /** Longest silence; `expectPings` may make it longer. */
   readonly readTimeoutMs: number;
   readonly writeTimeoutMs: number;
   onOpen(): void;
@@ -33,6 +34,10 @@ export interface ConnectionOptions {
 
 /** Bytes of the reason in a close frame (RFC 6455 section 5.5: 125, less two for the code). */
 const MAX_CLOSE_REASON = 123;
+/** Silence of so many times between pings is a loss: one late ping, or one lost to a pause of the server, is none. */
+const PINGS_MISSED = 3;
+/** A server that says it pings less often than this is not waited for longer. */
+const MAX_PING_INTERVAL_MS = 600_000;
 
 /**
  * One websocket to one server, with its time-outs. It is lost once, for one reason; nothing is called after that.
@@ -53,6 +58,7 @@ export class Connection {
   #cancelRead: CancelTimer | undefined;
   readonly #cancelWrites = new Set<CancelTimer>();
   #lastMessageMs: number;
+  #readTimeoutMs: number;
 
   /** Dials at once. No callback is called from here. */
   constructor(options: ConnectionOptions) {
@@ -60,6 +66,7 @@ export class Connection {
     this.#options = options;
     this.#where = formatServerAddress(options.address);
     this.#lastMessageMs = options.clock.monotonicMs();
+    this.#readTimeoutMs = options.readTimeoutMs;
     this.#cancelDial = options.clock.after(options.dialTimeoutMs, () => this.#timeOut("dial", options.dialTimeoutMs));
     try {
       this.#socket = new WebSocket(
@@ -126,6 +133,15 @@ export class Connection {
     this.#isHeld = false;
     for (const { data, isBinary } of this.#heldMessages.splice(0)) if (!this.#isLost) this.#receive(data, isBinary);
     this.#goOnReading();
+  }
+
+  /** The server says how often it pings: it may be silent for that long, whatever `readTimeoutMs` is. */
+  expectPings(intervalMs: number): void {
+    // A timer that runs looks again before it ends anything.
+    this.#readTimeoutMs = Math.max(
+      this.#options.readTimeoutMs,
+      PINGS_MISSED * Math.min(intervalMs, MAX_PING_INTERVAL_MS),
+    );
   }
 
   /** Ends the connection without a call of `onLost`. */
@@ -195,7 +211,8 @@ export class Connection {
 
   /** One timer that looks how long the silence is, in place of one per message. */
   #armRead(): void {
-    const { clock, readTimeoutMs } = this.#options;
+    const { clock } = this.#options;
+    const readTimeoutMs = this.#readTimeoutMs;
     const silentMs = clock.monotonicMs() - this.#lastMessageMs;
     if (silentMs >= readTimeoutMs) {
       this.#timeOut("read", readTimeoutMs);

@@ -52,6 +52,7 @@ export class Link {
       send: (message) => connection.send(message),
       onBeforeWelcome: (welcome) => options.admit(welcome),
       onWelcome: (welcome) => {
+        connection.expectPings(welcome.pingIntervalMs ?? 0);
         if (welcome.resume === "deltas") this.#streamingSinceMs = clock.monotonicMs();
         options.onWelcome(welcome);
       },

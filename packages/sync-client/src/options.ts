@@ -37,7 +37,10 @@ export interface SyncClientOptions {
   readonly logger?: Logger;
   /** Servers on this node come first. */
   readonly nodeName?: string;
-  /** Longest silence of a server. Default 30,000; its pings come every 10,000. */
+  /**
+   * Longest silence of a server; three times the time between its pings where that, as its welcome says, is longer.
+   * Default 30,000.
+   */
   readonly readTimeoutMs?: number;
   /** Longest time for one of our messages to leave. Default 10,000. */
   readonly writeTimeoutMs?: number;

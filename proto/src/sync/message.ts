@@ -76,6 +76,8 @@ export interface Welcome {
    * may turn away before anything is sent.
    */
   readonly staleSinceMs?: number;
+  /** Time between the server's pings, to which it adds up to a tenth: what silence means depends on it. Since version 3. */
+  readonly pingIntervalMs?: number;
 }
 
 export interface KV {

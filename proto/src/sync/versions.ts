@@ -14,10 +14,11 @@ export const PROTOCOL_VERSIONS: readonly ProtocolVersion[] = [
     schemaHash: "9937b6463a4178a0",
     changes: "Digests in the hello, resume `buckets` in the welcome; since when a server is stale; more codes",
   },
+  { version: 3, schemaHash: "0f3e110f42219852", changes: "The time between pings in the welcome" },
 ];
 
 /** The version that this code speaks at most, and puts into its hello. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** The oldest version that this code still serves. */
 export const OLDEST_PROTOCOL_VERSION = 1;

@@ -82,6 +82,8 @@ test("syncServerSettings() turns seconds into milliseconds and bad times into de
   assert.equal(settings.writeTimeoutMs, 120_000);
   assert.equal(settings.handshakeTimeoutMs, 10_000);
   assert.equal(settings.shutdownTimeoutMs, 2500);
+  const rare = syncServerSettings(load({ TYPHA_SERVERPINGINTERVALSECS: "7200" }).values, "me");
+  assert.equal(rare.pingIntervalMs, 600_000, "clients wait for no ping that comes less often");
 });
 
 test("syncPort() is the well-known port unless another is set", () => {

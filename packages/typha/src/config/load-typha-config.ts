@@ -5,6 +5,9 @@ import type { SyncTlsSettings } from "../server/tls-material.ts";
 import type { TyphaConfig } from "./typha-config.ts";
 import { TYPHA_TABLE } from "./typha-table.ts";
 
+/** Clients go by this at most when they wait for the next ping. */
+const MAX_PING_INTERVAL_MS = 600_000;
+
 export const DEFAULT_CONFIG_FILE = "/etc/calico/typha.cfg";
 
 /** The places that settings come from. */
@@ -54,7 +57,7 @@ export function syncTlsSettings(config: TyphaConfig): SyncTlsSettings | undefine
 export function syncServerSettings(config: TyphaConfig, serverName: string): SyncServerSettings {
   const defaults = DEFAULT_SERVER_SETTINGS;
   const ms = (secs: number, defaultMs: number): number => (secs > 0 ? secs * 1000 : defaultMs);
-  const pingIntervalMs = ms(config.ServerPingIntervalSecs, defaults.pingIntervalMs);
+  const pingIntervalMs = Math.min(MAX_PING_INTERVAL_MS, ms(config.ServerPingIntervalSecs, defaults.pingIntervalMs));
   const pongTimeoutMs = ms(config.ServerPongTimeoutSecs, defaults.pongTimeoutMs);
   return {
     serverName,

@@ -125,7 +125,11 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
     doc: "Lag from which changes are gathered.",
     noEffect: "the flush window adapts to the load by itself",
   },
-  ServerPingIntervalSecs: { type: seconds(), default: 10, doc: "Time between pings." },
+  ServerPingIntervalSecs: {
+    type: seconds(),
+    default: 10,
+    doc: "Time between pings, at most 600; clients are told it and go by it.",
+  },
   ServerPongTimeoutSecs: {
     type: seconds(),
     default: 60,

@@ -12,6 +12,9 @@ import type { Transport } from "./transport.ts";
 const TIMED_WRITES = 64;
 /** One sweep in so many counts for the metric of lags, for the same reason. */
 const LAG_SWEEPS = 8;
+/** The first version that tells the time between pings. Clients of older ones go after 30 s of silence. */
+const PING_INTERVAL_VERSION = 3;
+const OLD_PING_INTERVAL_MS = 10_000;
 
 /** Why a stream has to end. `cut`: the peer does not read, so a goodbye would not reach it. */
 export type StreamVerdict =
@@ -75,6 +78,7 @@ export class ClientStream {
   #bytesCounted = 0;
   readonly #beganMs: number;
   #snapshotDoneMs: number | undefined = undefined;
+  #pingIntervalMs: number;
   #nextPingMs = 0;
   #pingDue = false;
   /** Frames for this client alone. */
@@ -97,6 +101,7 @@ export class ClientStream {
     this.#metrics = context.metrics.stream(syncer);
     this.#onWritten = onWritten;
     this.#beganMs = context.clock.monotonicMs();
+    this.#pingIntervalMs = context.settings.pingIntervalMs;
     this.#lagWatch = new LagWatch(context.settings.maxFallBehindMs, context.settings.newClientGraceMs);
   }
 
@@ -106,13 +111,19 @@ export class ClientStream {
   }
 
   /** Says the welcome, and then what the opening says. Once. The opening's snapshot is the stream's from here on. */
-  begin(opening: Opening, welcome: Omit<Welcome, "type" | "epoch" | "syncer" | "resume" | "sequence">): void {
+  begin(
+    opening: Opening,
+    welcome: Omit<Welcome, "type" | "epoch" | "syncer" | "resume" | "sequence" | "pingIntervalMs">,
+  ): void {
     const { resume, crumb, buckets, snapshot } = opening;
+    const tellsInterval = welcome.version >= PING_INTERVAL_VERSION;
+    if (!tellsInterval) this.#pingIntervalMs = Math.min(this.#pingIntervalMs, OLD_PING_INTERVAL_MS);
+    const pings = tellsInterval ? { pingIntervalMs: this.#pingIntervalMs } : {};
     this.#begunWith = resume;
     this.#metrics.begun(resume);
     const { epoch } = this.#cache;
     const { sequence } = crumb;
-    const first = { type: "welcome", epoch, syncer: this.syncer, resume, sequence, ...welcome } as const;
+    const first = { type: "welcome", epoch, syncer: this.syncer, resume, sequence, ...welcome, ...pings } as const;
     this.#frames = [
       frameMessage(buckets === undefined ? first : { ...first, buckets }),
       // After deltas, the status as of that breadcrumb: the client may have taken its own back when it lost the stream.
@@ -299,6 +310,6 @@ export class ClientStream {
   }
 
   #schedulePing(nowMs: number): void {
-    this.#nextPingMs = nowMs + this.#context.settings.pingIntervalMs * (1 + 0.1 * this.#context.random());
+    this.#nextPingMs = nowMs + this.#pingIntervalMs * (1 + 0.1 * this.#context.random());
   }
 }

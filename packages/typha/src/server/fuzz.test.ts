@@ -54,7 +54,7 @@ function masked(payload: Buffer, opcode: number = 2): Buffer {
   return Buffer.concat([Buffer.from([0x80 | opcode, ...head, 0, 0, 0, 0]), payload]);
 }
 
-const hello: Hello = { ...testHello("fuzz"), version: 2, resume: { epoch: "e", sequence: 1 } };
+const hello: Hello = { ...testHello("fuzz"), resume: { epoch: "e", sequence: 1 } };
 const digests = new BucketDigests(16).encode();
 const FRAMES: readonly Buffer[] = [
   masked(encodeMessage(hello)),

@@ -8,7 +8,7 @@ export interface SyncServerSettings {
   readonly handshakeTimeoutMs: number;
   /** A write that the peer's kernel does not take for this long ends the stream. Default 120,000. */
   readonly writeTimeoutMs: number;
-  /** Time between pings, plus up to 10 %. Default 10,000. */
+  /** Time between pings, plus up to 10 %; clients that cannot be told are pinged each 10,000 at least. Default 10,000. */
   readonly pingIntervalMs: number;
   /** A ping without an answer for this long ends the stream. Default 60,000. */
   readonly pongTimeoutMs: number;

@@ -121,7 +121,9 @@ function formatReceived(message: ServerMessage): string {
     case "welcome":
       return `welcome ${message.resume} from ${message.sequence}, epoch ${message.epoch}, ${message.syncer}${
         message.buckets === undefined ? "" : `, buckets ${message.buckets.join() || "none"}`
-      }${message.staleSinceMs === undefined ? "" : `, stale since ${message.staleSinceMs}`}`;
+      }${message.staleSinceMs === undefined ? "" : `, stale since ${message.staleSinceMs}`}${
+        message.pingIntervalMs === undefined ? "" : `, a ping each ${message.pingIntervalMs} ms`
+      }`;
     case "snapshot":
       return `snapshot ${message.kvs.map((kv) => `${kv.path}=${String(kv.value)}`).join(" ")}`;
     case "snapshot-end":

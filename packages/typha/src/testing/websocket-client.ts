@@ -6,6 +6,7 @@ import {
   decodeServerMessage,
   encodeMessage,
   type Hello,
+  PROTOCOL_VERSION,
   type ServerMessage,
   SYNC_PATH,
   SYNC_SUBPROTOCOL,
@@ -76,7 +77,7 @@ export function dial(port: number, tls: ConnectionOptions | undefined, hello?: H
 }
 
 export function testHello(hostname: string): Hello {
-  return { type: "hello", version: 1, hostname, syncer: "felix", info: "test", clientId: hostname };
+  return { type: "hello", version: PROTOCOL_VERSION, hostname, syncer: "felix", info: "test", clientId: hostname };
 }
 
 /** Path of a file among the test certificates. */

@@ -17,5 +17,6 @@ export const welcome: MessageTable<Welcome> = defineMessage<Welcome>({
     serverName: text(0, 253),
     buckets: optional(list(uint(0, MAX_BUCKETS - 1), MAX_BUCKETS)),
     staleSinceMs: optional(milliseconds()),
+    pingIntervalMs: optional(milliseconds()),
   },
 });
