@@ -84,6 +84,12 @@ const typed: readonly [
     [typedPeer("a", { felix: 2, bgp: 2, "node-status": 2 })],
     "felix of 2 to a",
   ],
+  [
+    "two more in all, though as many of some types",
+    { felix: 5, bgp: 5, "node-status": 5, "tunnel-ip-allocation": 5 },
+    [typedPeer("a", { felix: 5, bgp: 5, "node-status": 4, "tunnel-ip-allocation": 4 })],
+    "node-status of 1 to a",
+  ],
   ["one more of one type", { felix: 3, bgp: 3 }, [typedPeer("a", { felix: 2, bgp: 3 })], undefined],
   [
     "a server that does not tell its types",

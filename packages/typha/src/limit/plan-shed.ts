@@ -84,7 +84,7 @@ export function planShed(inputs: ShedInputs): ShedPlan {
       address: peer.address,
       weight: Math.min(peer.limit - peer.streams, (own - peer.streams) / 2),
     }));
-    return { type: "shed", why: "limit", syncer: mostAbove(inputs), surplus: own - limit, targets };
+    return { type: "shed", why: "limit", syncer: byMostAbove(inputs)?.[0], surplus: own - limit, targets };
   }
   if (!levelling) return { type: "rest", stuck: false };
   return levelTypes(inputs) ?? levelAll(inputs) ?? { type: "rest", stuck: false };
@@ -110,15 +110,18 @@ function levelAll(inputs: ShedInputs): ShedPlan | undefined {
     inputs,
   );
   if (level === undefined) return undefined;
-  const syncer = mostAbove(inputs);
-  if (syncer === undefined) return { type: "shed", why: "levelling", syncer, ...level };
-  // A type goes only to where there are fewer of it: the types stay level.
-  const own = inputs.ownTypes.get(syncer) ?? 0;
-  const fewer = new Set(
-    inputs.peers.filter(({ types }) => (types?.get(syncer) ?? 0) < own).map(({ address }) => address),
-  );
-  const targets = level.targets.filter(({ address }) => fewer.has(address));
-  return targets.length === 0 ? undefined : { type: "shed", why: "levelling", syncer, surplus: level.surplus, targets };
+  const syncers = byMostAbove(inputs);
+  if (syncers === undefined) return { type: "shed", why: "levelling", syncer: undefined, ...level };
+  // A type goes only to where there are fewer of it: the types stay level. Who has fewer in all has fewer of some type.
+  for (const syncer of syncers) {
+    const own = inputs.ownTypes.get(syncer) ?? 0;
+    const fewer = new Set(
+      inputs.peers.filter(({ types }) => (types?.get(syncer) ?? 0) < own).map(({ address }) => address),
+    );
+    const targets = level.targets.filter(({ address }) => fewer.has(address));
+    if (targets.length > 0) return { type: "shed", why: "levelling", syncer, surplus: level.surplus, targets };
+  }
+  return undefined;
 }
 
 /** `counts`: of each of the peers what is levelled. */
@@ -141,16 +144,15 @@ function levelOne(
   return isUneven && surplus >= 1 && targets.length > 0 ? { surplus, targets } : undefined;
 }
 
-/** The type of which this server has most above the mean; undefined: a server does not tell its types. */
-function mostAbove({ ownTypes, peers }: ShedInputs): string | undefined {
-  let found: { readonly syncer: string; readonly above: number } | undefined;
+/** This server's types, that of which it has most above the mean first; undefined: a server does not tell its types. */
+function byMostAbove({ ownTypes, peers }: ShedInputs): readonly string[] | undefined {
+  const found: { readonly syncer: string; readonly above: number }[] = [];
   for (const [syncer, own] of ownTypes) {
     const counts = countsOf(peers, syncer);
     if (counts === undefined) return undefined;
-    const above = own - counts.reduce((sum, count) => sum + count, own) / (counts.length + 1);
-    if (found === undefined || above > found.above) found = { syncer, above };
+    found.push({ syncer, above: own - counts.reduce((sum, count) => sum + count, own) / (counts.length + 1) });
   }
-  return found?.syncer;
+  return found.toSorted((a, b) => b.above - a.above).map(({ syncer }) => syncer);
 }
 
 /** How many of a type each of the peers has; undefined: one does not say. */
