@@ -302,6 +302,8 @@ test("the metrics page has upstream's names", async () => {
     'felix_ipsets_calico{ip_version="inet"} 0',
     'felix_route_table_num_routes{table="IPv4:254"} 0',
     "felix_log_errors 0",
+    'felix_int_dataplane_messages{type="WorkloadEndpointUpdate"} 1',
+    'felix_int_dataplane_messages{type="InSync"} 1',
   ])
     assert.ok(page.split("\n").includes(line), line);
 });

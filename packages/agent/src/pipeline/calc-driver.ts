@@ -38,8 +38,8 @@ export type DrivenGraph = Pick<CalcGraph, "onUpdates" | "onStatusUpdated" | "flu
 interface CalcDriverEvents {
   /** After each batch that went into the graph. */
   onProcessed?(updates: readonly Update[], tookMs: number): void;
-  /** After each flush, with the number of messages. */
-  onFlushed?(messages: number, tookMs: number): void;
+  /** After each flush, with its messages, before they go to the dataplane. */
+  onFlushed?(messages: readonly ToDataplane[], tookMs: number): void;
   onStatus?(status: SyncStatus): void;
   /** The graph has everything and is about to be flushed for the first time. */
   onRunning?(): void;
@@ -270,7 +270,7 @@ export class CalcDriver implements SourceCallbacks {
     this.#graph?.flush();
     const messages = this.#out;
     this.#out = [];
-    events.onFlushed?.(messages.length, clock.monotonicMs() - startMs);
+    events.onFlushed?.(messages, clock.monotonicMs() - startMs);
     if (messages.length > 0) {
       this.#sending = true;
       const sent = this.#parts?.dataplane.send(messages) ?? Promise.resolve();

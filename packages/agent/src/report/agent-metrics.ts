@@ -1,13 +1,14 @@
 import type { CalcGraph } from "@bulrush/calc";
 import type { DataplaneCounters } from "@bulrush/dataplane";
 import type { SyncStatus, Update } from "@bulrush/model";
+import type { ToDataplane } from "@bulrush/proto";
 import type { Metrics } from "@bulrush/service";
 import type { StateReport } from "../state/state-store.ts";
 
 /** What the agent counts. */
 export interface AgentMetrics {
   onProcessed(updates: readonly Update[], tookMs: number): void;
-  onFlushed(messages: number): void;
+  onFlushed(messages: readonly ToDataplane[]): void;
   onStatus(status: SyncStatus): void;
   onInvalid(): void;
 }
@@ -75,6 +76,15 @@ export function registerAgentMetrics(metrics: Metrics, hostname: string, sources
     name: "felix_calc_graph_output_events",
     help: "Messages from the calculation graph",
   });
+  const toDataplane = metrics.counterFamily({
+    name: "felix_int_dataplane_messages",
+    help: "Messages to the dataplane, by type",
+    labels: ["type"],
+  });
+  const batchSize = metrics.summary({
+    name: "felix_int_dataplane_msg_batch_size",
+    help: "Messages that go to the dataplane at once",
+  });
   const resyncState = metrics.gauge({
     name: "felix_resync_state",
     help: "1 waiting for the datastore, 2 resync, 3 in sync",
@@ -89,7 +99,11 @@ export function registerAgentMetrics(metrics: Metrics, hostname: string, sources
       for (const { key } of updates) processed.with({ type: key.type }).inc();
       updateTime.observe(tookMs / 1000);
     },
-    onFlushed: (messages) => output.inc(messages),
+    onFlushed(messages) {
+      output.inc(messages.length);
+      if (messages.length > 0) batchSize.observe(messages.length);
+      for (const { msg } of messages) toDataplane.with({ type: msg }).inc();
+    },
     onStatus(status) {
       resyncState.set(STATUS_NUMBER[status]);
       if (status === "resync") resyncs.inc();
@@ -118,7 +132,6 @@ function registerDataplane(metrics: Metrics, read: () => DataplaneCounters | und
   const gauge = (name: string, help: string, value: (counters: DataplaneCounters) => number): void => {
     metrics.gaugeFrom({ name, help }, () => valueOrZero(read(), value));
   };
-  counter("felix_int_dataplane_messages", "Messages that the dataplane has taken", (c) => c.messages);
   counter("bulrush_dataplane_applies", "Times that the dataplane wrote its state", (c) => c.applies);
   counter("felix_int_dataplane_failures", "Times that writing failed and is tried again", (c) => c.applyFailures);
   counter("felix_nft_calls", "nf_tables transactions that wrote something", (c) => c.nftTransactions);
