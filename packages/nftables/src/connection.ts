@@ -1,4 +1,4 @@
-import type { CountedRule, TableReadback } from "./readback.ts";
+import type { CountedRule, FlowtableReadback, TableReadback } from "./readback.ts";
 import type { TableFamily } from "./state.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -25,5 +25,7 @@ export interface NftConnection {
    * table. Throws `NFT_READ_FAILED`.
    */
   rules(family: TableFamily, name: string): CountedRule[];
+  /** The flow tables of a table, with their devices of the moment; none where there is no table. Throws `NFT_READ_FAILED`. */
+  flowtables(family: TableFamily, name: string): FlowtableReadback[];
   close(): void;
 }

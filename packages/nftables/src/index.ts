@@ -16,6 +16,7 @@ export { encodeTransaction } from "./kernel/encode-transaction.ts";
 export { type NftConnectionOptions, openNftConnection } from "./kernel/open-nft-connection.ts";
 export {
   describeOperation,
+  type FlowtableShape,
   type MapShape,
   type NftOperation,
   type RuleHandle,
@@ -23,10 +24,19 @@ export {
   type TableRef,
 } from "./operation.ts";
 export { planTable } from "./plan/plan-table.ts";
-export type { ChainReadback, CountedRule, MapReadback, RuleReadback, SetReadback, TableReadback } from "./readback.ts";
+export type {
+  ChainReadback,
+  CountedRule,
+  FlowtableReadback,
+  MapReadback,
+  RuleReadback,
+  SetReadback,
+  TableReadback,
+} from "./readback.ts";
 export type {
   BaseChain,
   ChainState,
+  FlowtableState,
   KeyField,
   RuleState,
   SetState,

@@ -22,6 +22,13 @@ export interface MapShape {
   readonly key: KeyField;
 }
 
+/** A flow table, and devices of it. */
+export interface FlowtableShape {
+  readonly name: string;
+  /** Those that are there already stay. A device that does not exist is refused: ENOENT. */
+  readonly devices: readonly string[];
+}
+
 /** A rule as the kernel knows it, within its chain. */
 export type RuleHandle = number;
 
@@ -89,7 +96,17 @@ export type NftOperation =
       readonly table: TableRef;
       readonly map: MapShape;
       readonly keys: readonly string[];
-    };
+    }
+  /** Of one that is there, adds the devices that it lacks. */
+  | {
+      readonly kind: "add-flowtable";
+      readonly table: TableRef;
+      readonly flowtable: FlowtableShape;
+      readonly exclusive?: boolean;
+    }
+  /** With its devices and all flows in it. */
+  | { readonly kind: "delete-flowtable"; readonly table: TableRef; readonly flowtable: string }
+  | { readonly kind: "delete-flowtable-devices"; readonly table: TableRef; readonly flowtable: FlowtableShape };
 
 /** The operation in a few words, for messages: "add-rule ip calico filter-cali-FORWARD". */
 export function describeOperation(operation: NftOperation): string {
@@ -124,5 +141,10 @@ export function describeOperation(operation: NftOperation): string {
       return `${where} ${operation.map.name} (${operation.elements.length})`;
     case "delete-map-elements":
       return `${where} ${operation.map.name} (${operation.keys.length})`;
+    case "add-flowtable":
+    case "delete-flowtable-devices":
+      return `${where} ${operation.flowtable.name} (${operation.flowtable.devices.length})`;
+    case "delete-flowtable":
+      return `${where} ${operation.flowtable}`;
   }
 }

@@ -12,6 +12,7 @@ export interface TableReadback {
   /** Named sets; anonymous ones are part of the rules. */
   readonly sets: ReadonlyMap<string, SetReadback>;
   readonly maps: ReadonlyMap<string, MapReadback>;
+  readonly flowtables: ReadonlyMap<string, FlowtableReadback>;
 }
 
 export interface ChainReadback {
@@ -57,4 +58,11 @@ export interface MapReadback {
   /** `undefined` when the map is of a type that we never make; it can only be deleted. */
   readonly key: KeyField | undefined;
   readonly elements: ReadonlyMap<string, Verdict>;
+}
+
+export interface FlowtableReadback {
+  readonly name: string;
+  /** False when it is of a kind that we never make (another hook, in hardware); it can only be deleted. */
+  readonly isOwnKind: boolean;
+  readonly devices: readonly string[];
 }

@@ -7,6 +7,23 @@ export interface TableState {
   readonly chains: ReadonlyMap<string, ChainState>;
   readonly sets: ReadonlyMap<string, SetState>;
   readonly maps: ReadonlyMap<string, VerdictMapState>;
+  /** Default: none. */
+  readonly flowtables?: ReadonlyMap<string, FlowtableState>;
+}
+
+/**
+ * A flow table: established flows that a rule hands to it are forwarded as soon as they arrive at one of its devices, and
+ * meet no rule any more. It hangs on the ingress hook with priority 0 and counts for conntrack. Which devices it has is not
+ * part of its state: they come and go with interfaces, in transactions of their own, and those that went are gone by
+ * themselves.
+ */
+export interface FlowtableState {
+  readonly name: string;
+  /**
+   * A set of addresses whose flows must not be in it (the rules see to that). When a plan adds members to the set, the flow
+   * table is made anew by the same batch: what is in it of theirs goes back to the rules, and no flow breaks.
+   */
+  readonly except?: string;
 }
 
 export type TableFamily = "ip" | "ip6" | "inet" | "arp";

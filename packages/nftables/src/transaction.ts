@@ -1,4 +1,4 @@
-import type { MapShape, NftOperation, RuleHandle, SetShape, TableRef } from "./operation.ts";
+import type { FlowtableShape, MapShape, NftOperation, RuleHandle, SetShape, TableRef } from "./operation.ts";
 import type { BaseChain, RuleState } from "./state.ts";
 import type { Verdict } from "./statement.ts";
 
@@ -103,5 +103,18 @@ export class Transaction {
   /** No keys: no operation. */
   deleteMapElements(table: TableRef, map: MapShape, keys: readonly string[]): this {
     return keys.length === 0 ? this : this.push({ kind: "delete-map-elements", table, map, keys });
+  }
+
+  addFlowtable(table: TableRef, flowtable: FlowtableShape): this {
+    return this.push({ kind: "add-flowtable", table, flowtable });
+  }
+
+  deleteFlowtable(table: TableRef, flowtable: string): this {
+    return this.push({ kind: "delete-flowtable", table, flowtable });
+  }
+
+  /** No devices: no operation. */
+  deleteFlowtableDevices(table: TableRef, flowtable: FlowtableShape): this {
+    return flowtable.devices.length === 0 ? this : this.push({ kind: "delete-flowtable-devices", table, flowtable });
   }
 }

@@ -143,6 +143,7 @@ it("planRemoval() knows the mark in the comment match of iptables", () => {
     chains: new Map([["INPUT", { name: "INPUT", base, rules: keys.map((key, handle) => ({ key, handle })) }]]),
     sets: new Map(),
     maps: new Map(),
+    flowtables: new Map(),
   };
   assert.deepEqual(planRemoval(table).operations, [{ kind: "delete-rule", table: FILTER, chain: "INPUT", handle: 0 }]);
 });

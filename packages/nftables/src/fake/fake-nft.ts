@@ -8,7 +8,14 @@ import { setKeyShape } from "../element/set-elements.ts";
 import { NFT_ERROR_CODES, NftError, type NftFailure } from "../errors.ts";
 import { encodeTransaction } from "../kernel/encode-transaction.ts";
 import { describeOperation } from "../operation.ts";
-import type { ChainReadback, CountedRule, MapReadback, SetReadback, TableReadback } from "../readback.ts";
+import type {
+  ChainReadback,
+  CountedRule,
+  FlowtableReadback,
+  MapReadback,
+  SetReadback,
+  TableReadback,
+} from "../readback.ts";
 import type { TableFamily } from "../state.ts";
 import { Transaction } from "../transaction.ts";
 import { FakeOperations, FakeRefusal } from "./fake-operations.ts";
@@ -17,6 +24,10 @@ import { type FakeChain, type FakeMap, type FakeSet, type FakeTable, tableKey } 
 export interface FakeNftOptions {
   /** Largest transaction in bytes, as the send buffer bounds it. Default 64 MiB. */
   readonly maxTransactionBytes?: number;
+  /** Whether there is a network device of this name, for flow tables. Default: there is. */
+  readonly hasDevice?: (name: string) => boolean;
+  /** False for a kernel without flow tables. Default: true. */
+  readonly hasFlowtables?: boolean;
 }
 
 /**
@@ -28,6 +39,7 @@ export interface FakeNftOptions {
  */
 export class FakeNft implements NftConnection {
   readonly #maxBytes: number;
+  readonly #kernel: { readonly hasDevice: (name: string) => boolean; readonly hasFlowtables: boolean };
   #tables: ReadonlyMap<string, FakeTable> = new Map();
   #generation = 1;
   #lastHandle = 0;
@@ -40,6 +52,7 @@ export class FakeNft implements NftConnection {
 
   constructor(options: FakeNftOptions = {}) {
     this.#maxBytes = options.maxTransactionBytes ?? 64 * 1024 * 1024;
+    this.#kernel = { hasDevice: options.hasDevice ?? (() => true), hasFlowtables: options.hasFlowtables ?? true };
   }
 
   generation(): number {
@@ -75,6 +88,7 @@ export class FakeNft implements NftConnection {
       chains: new Map(Array.from(table.chains, ([chain, state]) => [chain, chainReadback(chain, state, family)])),
       sets: new Map(sets.filter((set) => set.kind === "set").map((set) => [set.shape.name, setReadback(set)])),
       maps: new Map(sets.filter((set) => set.kind === "map").map((map) => [map.shape.name, mapReadback(map)])),
+      flowtables: new Map(flowtablesOf(table).map((flowtable) => [flowtable.name, flowtable])),
     };
   }
 
@@ -94,6 +108,18 @@ export class FakeNft implements NftConnection {
         };
       }),
     );
+  }
+
+  flowtables(family: TableFamily, name: string): FlowtableReadback[] {
+    const table = this.#tables.get(tableKey({ family, name }));
+    return table === undefined ? [] : flowtablesOf(table);
+  }
+
+  /** A device goes, and with it its place in all flow tables: nothing is told of it. */
+  dropDevice(device: string): void {
+    for (const { flowtables } of this.#tables.values())
+      for (const [name, devices] of flowtables)
+        flowtables.set(name, new Set([...devices].filter((other) => other !== device)));
   }
 
   close(): void {}
@@ -130,7 +156,7 @@ export class FakeNft implements NftConnection {
 
   #commit(transaction: Transaction): void {
     let handle = this.#lastHandle;
-    const operations = new FakeOperations(this.#tables, () => ++handle);
+    const operations = new FakeOperations(this.#tables, () => ++handle, this.#kernel);
     const failures: NftFailure[] = [];
     for (const [index, operation] of transaction.operations.entries()) {
       try {
@@ -152,6 +178,10 @@ export class FakeNft implements NftConnection {
     this.#lastHandle = handle;
     if (operations.changed) this.#generation++;
   }
+}
+
+function flowtablesOf({ flowtables }: FakeTable): FlowtableReadback[] {
+  return Array.from(flowtables, ([name, devices]) => ({ name, isOwnKind: true, devices: [...devices] }));
 }
 
 function chainReadback(name: string, chain: FakeChain, family: TableFamily): ChainReadback {

@@ -2,7 +2,7 @@ import { unreachable } from "@bulrush/base";
 import { type Interval, parseInterval } from "../element/interval.ts";
 import { encodeKey, keyShape } from "../element/key-shape.ts";
 import { setKeyShape } from "../element/set-elements.ts";
-import type { MapShape, NftOperation, RuleHandle, SetShape } from "../operation.ts";
+import type { FlowtableShape, MapShape, NftOperation, RuleHandle, SetShape } from "../operation.ts";
 import type { BaseChain, RuleState } from "../state.ts";
 import type { Verdict } from "../statement.ts";
 import { compareBytes } from "../wire/bytes.ts";
@@ -15,6 +15,7 @@ import {
   type FakeRule,
   type FakeSet,
   type FakeTable,
+  ruleFlowtable,
   ruleSets,
   ruleTargets,
   tableKey,
@@ -54,11 +55,19 @@ const MAX_NAME_BYTES = 255;
 export class FakeOperations {
   readonly tables: Map<string, FakeTable>;
   readonly #nextHandle: () => RuleHandle;
+  readonly #hasDevice: (name: string) => boolean;
+  readonly #hasFlowtables: boolean;
   readonly #copied = new Set<string>();
   /** Some operation has done something. The kernel counts a generation for nothing less. */
   changed = false;
 
-  constructor(tables: ReadonlyMap<string, FakeTable>, nextHandle: () => RuleHandle) {
+  constructor(
+    tables: ReadonlyMap<string, FakeTable>,
+    nextHandle: () => RuleHandle,
+    kernel: { readonly hasDevice: (name: string) => boolean; readonly hasFlowtables: boolean },
+  ) {
+    this.#hasDevice = kernel.hasDevice;
+    this.#hasFlowtables = kernel.hasFlowtables;
     this.tables = new Map(tables);
     this.#nextHandle = nextHandle;
   }
@@ -72,7 +81,7 @@ export class FakeOperations {
         return;
       }
       checkName(operation.table.name);
-      this.tables.set(key, { ref: operation.table, chains: new Map(), sets: new Map() });
+      this.tables.set(key, { ref: operation.table, chains: new Map(), sets: new Map(), flowtables: new Map() });
       this.#copied.add(key);
       this.changed = true;
       return;
@@ -127,6 +136,13 @@ export class FakeOperations {
         return addMapElements(table, operation.map, operation.elements);
       case "delete-map-elements":
         return deleteMapElements(table, operation.map, operation.keys);
+      case "add-flowtable":
+        if (!this.#hasFlowtables || !operation.flowtable.devices.every(this.#hasDevice)) refuse("ENOENT");
+        return addFlowtable(table, operation.flowtable, operation.exclusive === true);
+      case "delete-flowtable":
+        return deleteFlowtable(table, operation.flowtable);
+      case "delete-flowtable-devices":
+        return deleteFlowtableDevices(table, operation.flowtable);
       default:
         return unreachable(operation);
     }
@@ -153,6 +169,8 @@ export class FakeOperations {
       if (map && set.kind !== "map") refuse("EINVAL");
     }
     for (const target of ruleTargets(rule)) checkTarget(table, target);
+    const flowtable = ruleFlowtable(rule);
+    if (flowtable !== undefined && !table.flowtables.has(flowtable)) refuse("ENOENT");
     const added: FakeRule = { handle: this.#nextHandle(), rule };
     return setRules(table, chain, (rules) => place(rules, added));
   }
@@ -310,5 +328,30 @@ function deleteMapElements(table: FakeTable, shape: MapShape, keys: readonly str
   const elements = new Map(map.elements);
   for (const text of keys) if (!elements.delete(hex(encodeKey(keyShape([map.shape.key]), text)))) refuse("ENOENT");
   table.sets.set(shape.name, { ...map, elements });
+  return true;
+}
+
+function addFlowtable(table: FakeTable, { devices, name }: FlowtableShape, exclusive: boolean): boolean {
+  checkName(name);
+  const present = table.flowtables.get(name);
+  if (present !== undefined && exclusive) refuse("EEXIST");
+  for (const [other, taken] of table.flowtables)
+    if (other !== name && devices.some((device) => taken.has(device))) refuse("EEXIST");
+  table.flowtables.set(name, new Set([...(present ?? []), ...devices]));
+  return true;
+}
+
+function deleteFlowtable(table: FakeTable, name: string): boolean {
+  if (!table.flowtables.has(name)) refuse("ENOENT");
+  for (const { rules } of table.chains.values())
+    if (rules.some(({ rule }) => ruleFlowtable(rule) === name)) refuse("EBUSY");
+  table.flowtables.delete(name);
+  return true;
+}
+
+function deleteFlowtableDevices(table: FakeTable, { devices, name }: FlowtableShape): boolean {
+  const rest = new Set(table.flowtables.get(name) ?? refuse("ENOENT"));
+  for (const device of devices) if (!rest.delete(device)) refuse("ENOENT");
+  table.flowtables.set(name, rest);
   return true;
 }

@@ -10,6 +10,8 @@ export interface FakeTable {
   readonly chains: Map<string, FakeChain>;
   /** Sets and maps share their names. */
   readonly sets: Map<string, FakeSet | FakeMap>;
+  /** Devices by name of the flow table. */
+  readonly flowtables: Map<string, ReadonlySet<string>>;
 }
 
 export interface FakeChain {
@@ -45,7 +47,12 @@ export function tableKey(table: TableRef): string {
 
 /** A copy that can be changed without changing the original: what is inside the maps is never changed in place. */
 export function copyTable(table: FakeTable): FakeTable {
-  return { ref: table.ref, chains: new Map(table.chains), sets: new Map(table.sets) };
+  return {
+    ref: table.ref,
+    chains: new Map(table.chains),
+    sets: new Map(table.sets),
+    flowtables: new Map(table.flowtables),
+  };
 }
 
 /** Chains that a verdict leads to. */
@@ -73,4 +80,10 @@ export function ruleSets(rule: RuleState): { readonly name: string; readonly map
       sets.push({ name: statement.right.name, map: false });
   }
   return sets;
+}
+
+/** The flow table that a rule hands flows to. */
+export function ruleFlowtable(rule: RuleState): string | undefined {
+  for (const statement of rule.statements) if (statement.kind === "flow-offload") return statement.flowtable;
+  return undefined;
 }

@@ -9,11 +9,14 @@ import { quoted } from "./format-literal.ts";
 import { formatRule } from "./format-rule.ts";
 
 /**
- * The table in nft syntax, as `nft -f` reads it: sets, maps and chains in the table's order, elements sorted. The same
+ * The table in nft syntax, as `nft -f` reads it: flow tables (without devices, which are not part of it), sets, maps and chains in the table's order, elements sorted. The same
  * statements are encoded and printed, so that this is what is programmed. Throws NFT_INVALID for what cannot be encoded.
  */
 export function formatRuleset(table: TableState): string {
   const blocks = [
+    ...Array.from(table.flowtables?.values() ?? [], ({ name }) =>
+      block(`flowtable ${name}`, ["hook ingress priority filter", "counter"]),
+    ),
     ...Array.from(table.sets.values(), formatSet),
     ...Array.from(table.maps.values(), formatMap),
     ...Array.from(table.chains.values(), (chain) => formatChain(chain, table.family)),

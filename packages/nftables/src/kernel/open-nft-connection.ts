@@ -14,12 +14,12 @@ import {
 import type { NftConnection } from "../connection.ts";
 import { NFT_ERROR_CODES, NftError, type NftFailure } from "../errors.ts";
 import { describeOperation } from "../operation.ts";
-import type { CountedRule, TableReadback } from "../readback.ts";
+import type { CountedRule, FlowtableReadback, TableReadback } from "../readback.ts";
 import type { TableFamily } from "../state.ts";
 import type { Transaction } from "../transaction.ts";
 import { NFT_MSG, NFTA_GEN_ID } from "../wire/message-type.ts";
 import { encodeTransaction } from "./encode-transaction.ts";
-import { listCountedRules, readTableOnce } from "./read-table.ts";
+import { listCountedRules, listFlowtables, readTableOnce } from "./read-table.ts";
 
 export interface NftConnectionOptions {
   /** Where. Default: the calling thread's namespace. */
@@ -106,6 +106,16 @@ export function openNftConnection(options: NftConnectionOptions = {}): NftConnec
     }
   }
 
+  function flowtables(family: TableFamily, name: string): FlowtableReadback[] {
+    try {
+      return listFlowtables(socket, { family, name });
+    } catch (error) {
+      if (!(error instanceof NetlinkError)) throw error;
+      const op = `Read flow tables of ${family} ${name}`;
+      throw new NftError(`${op} failed: ${error.message}`, { code: NFT_ERROR_CODES.readFailed, op, cause: error });
+    }
+  }
+
   function tryRead(
     table: { family: TableFamily; name: string },
     before: number,
@@ -121,7 +131,7 @@ export function openNftConnection(options: NftConnectionOptions = {}): NftConnec
     }
   }
 
-  return { generation, run, readTable, rules, close: () => socket.close() };
+  return { generation, run, readTable, rules, flowtables, close: () => socket.close() };
 }
 
 function refused(

@@ -14,6 +14,7 @@ import {
   writeRuleStatements,
 } from "../object/rule-codec.ts";
 import { type KernelSet, SET_FLAG, writeSet, writeSetRef } from "../object/set-codec.ts";
+import { writeFlowtable, writeFlowtableDevices, writeFlowtableRef } from "../object/flowtable-codec.ts";
 import { SetIds } from "../object/set-id.ts";
 import { writeTable } from "../object/table-codec.ts";
 import type { MapShape, NftOperation, SetShape, TableRef } from "../operation.ts";
@@ -104,6 +105,18 @@ export class OperationWriter {
         );
         return this.#elements(NFT_MSG.DELSETELEM, 0, table, operation.map.name, elements);
       }
+      case "add-flowtable":
+        return this.#message(NFT_MSG.NEWFLOWTABLE, add(operation), table, () =>
+          writeFlowtable(writer, table.name, operation.flowtable),
+        );
+      case "delete-flowtable":
+        return this.#message(NFT_MSG.DELFLOWTABLE, 0, table, () =>
+          writeFlowtableRef(writer, table.name, operation.flowtable),
+        );
+      case "delete-flowtable-devices":
+        return this.#message(NFT_MSG.DELFLOWTABLE, 0, table, () =>
+          writeFlowtableDevices(writer, table.name, operation.flowtable),
+        );
       default:
         return unreachable(operation);
     }

@@ -6,11 +6,20 @@ import { decodeMapElements, decodeSetElements } from "../element/set-elements.ts
 import { type Expression, expressionKey } from "../expression/expression.ts";
 import { readChain } from "../object/chain-codec.ts";
 import { type KernelElement, readElements, writeElementsHead } from "../object/element-codec.ts";
+import { readFlowtable, writeFlowtableRef } from "../object/flowtable-codec.ts";
 import { type DecodedRule, readRule, writeRulePlace } from "../object/rule-codec.ts";
 import { type DecodedSet, readSet, SET_FLAG, writeSetRef } from "../object/set-codec.ts";
 import { writeTable } from "../object/table-codec.ts";
 import type { TableRef } from "../operation.ts";
-import type { ChainReadback, CountedRule, MapReadback, RuleReadback, SetReadback, TableReadback } from "../readback.ts";
+import type {
+  ChainReadback,
+  CountedRule,
+  FlowtableReadback,
+  MapReadback,
+  RuleReadback,
+  SetReadback,
+  TableReadback,
+} from "../readback.ts";
 import type { KeyField } from "../state.ts";
 import { FAMILY_NUMBER, NFT_MSG } from "../wire/message-type.ts";
 
@@ -70,7 +79,17 @@ export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation
     chains,
     sets: new Map(named.filter((set) => !isMap(set)).map((set) => [set.name, setReadback(set, elements)])),
     maps: new Map(named.filter(isMap).map((set) => [set.name, mapReadback(set, elements)])),
+    flowtables: new Map(listFlowtables(socket, table).map((flowtable) => [flowtable.name, flowtable])),
   };
+}
+
+/** The flow tables of a table; none when there is no table. A kernel without flow tables lists none. */
+export function listFlowtables(socket: NetlinkSocket, table: TableRef): FlowtableReadback[] {
+  const attributes = (writer: MessageWriter): void => writeFlowtableRef(writer, table.name, "");
+  return list(socket, "List flow tables", NFT_MSG.GETFLOWTABLE, FAMILY_NUMBER[table.family], attributes, (message) => {
+    const { devices, isOwnKind, name, table: owner } = readFlowtable(message);
+    return owner === table.name ? { name, isOwnKind, devices } : undefined;
+  });
 }
 
 /** All rules of a table with their counters; none when there is no table. */

@@ -1,6 +1,7 @@
 import { ruleKey } from "../compile/rule-key.ts";
 import type { RuleHandle } from "../operation.ts";
 import type { ChainReadback, RuleReadback, TableReadback } from "../readback.ts";
+import { flowtableKey } from "./plan-flowtables.ts";
 import type { BaseChain, ChainState, RuleState, TableFamily, TableState } from "../state.ts";
 
 /** What to do to one chain. */
@@ -23,8 +24,8 @@ export interface ChainPlan {
 type CurrentChain = ChainState | ChainReadback;
 
 /**
- * Plans of the chains that differ; unchanged ones have none. `remade` names the sets and maps that are deleted and made
- * anew: chains that use them are written anew too, since no rule may hold on to the old ones.
+ * Plans of the chains that differ; unchanged ones have none. `remade` names the sets, maps and ({@link flowtableKey})
+ * flow tables that are deleted and made anew: chains that use them are written anew too, since no rule may hold on to the old ones.
  */
 export function planChains(
   desired: TableState,
@@ -100,6 +101,7 @@ function sameRule(want: RuleState, have: RuleState | RuleReadback, family: Table
 function usesAny(rule: RuleState, names: ReadonlySet<string>): boolean {
   return rule.statements.some((statement) => {
     if (statement.kind === "vmap") return names.has(statement.map);
+    if (statement.kind === "flow-offload") return names.has(flowtableKey(statement.flowtable));
     return statement.kind === "match" && statement.right.kind === "set" && names.has(statement.right.name);
   });
 }

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeNft } from "../fake/fake-nft.ts";
 import { describeOperation } from "../operation.ts";
-import type { BaseChain, ChainState, RuleState, SetState, TableState, VerdictMapState } from "../state.ts";
+import type { TableReadback } from "../readback.ts";
+import type {
+  BaseChain,
+  ChainState,
+  FlowtableState,
+  RuleState,
+  SetState,
+  TableState,
+  VerdictMapState,
+} from "../state.ts";
 import type { Verdict } from "../statement.ts";
 import { planCompliance } from "../testing/plan-compliance.ts";
 import { planTable } from "./plan-table.ts";
@@ -27,6 +36,7 @@ function table(parts: {
   readonly chains?: readonly ChainState[];
   readonly sets?: readonly SetState[];
   readonly maps?: readonly VerdictMapState[];
+  readonly flowtables?: readonly FlowtableState[];
 }): TableState {
   const byName = <T extends { readonly name: string }>(items: readonly T[] = []): Map<string, T> =>
     new Map(items.map((item) => [item.name, item]));
@@ -36,6 +46,7 @@ function table(parts: {
     chains: byName(parts.chains),
     sets: byName(parts.sets),
     maps: byName(parts.maps),
+    flowtables: byName(parts.flowtables),
   };
 }
 
@@ -53,7 +64,7 @@ const drop = verdict({ kind: "drop" });
 const goB: Verdict = { kind: "goto", chain: "b" };
 
 /** "kind name" of each operation. */
-function plan(desired: TableState, current: TableState | undefined): string[] {
+function plan(desired: TableState, current: TableState | TableReadback | undefined): string[] {
   return planTable(desired, current).operations.map((operation) => describeOperation(operation).replace(" ip t", ""));
 }
 
@@ -181,6 +192,7 @@ test("planTable() deletes a set of a type that is none of ours and makes the wan
     generation: 1,
     chains: new Map(),
     maps: new Map(),
+    flowtables: new Map(),
     sets: new Map([["s", foreign]]),
   };
   assert.deepEqual(
@@ -196,6 +208,54 @@ test("planTable() removes members of a form that nobody wants", () => {
   nft.edit((tx) => tx.addElements(wanted, { name: "s", key: ["ipv4_addr"], interval: true }, ["192.0.2.1-192.0.2.3"]));
   nft.run(planTable(wanted, nft.readTable("ip", "t")));
   assert.deepEqual([...(nft.readTable("ip", "t")?.sets.get("s")?.elements ?? [])], ["10.0.0.0/8"]);
+});
+
+const offload: RuleState = { statements: [{ kind: "flow-offload", flowtable: "f" }] };
+const FORWARD: BaseChain = { ...INPUT, hook: "forward" };
+
+test("planTable() makes a flow table ahead of the rules that use it, and takes it away after them", () => {
+  const with_ = table({ chains: [chain("fw", [offload, accept], FORWARD)], flowtables: [{ name: "f" }] });
+  const without = table({ chains: [chain("fw", [accept], FORWARD)] });
+  const made = ["flush-chain fw", "add-flowtable f (0)", "add-rule fw", "add-rule fw"];
+  assert.deepEqual(plan(with_, without), made);
+  const gone = ["flush-chain fw", "delete-flowtable f", "add-rule fw"];
+  assert.deepEqual(plan(without, with_), gone);
+  assert.deepEqual(planFromRead(without, with_), gone);
+  assert.deepEqual(planFromRead(with_, with_), [], "its devices are nobody's business here");
+});
+
+test("planTable() makes a flow table anew with its rules when its exceptions grow, and for nothing less", () => {
+  const state = (...exceptions: string[]): TableState =>
+    table({
+      chains: [chain("fw", [offload], FORWARD), chain("other", [accept])],
+      sets: [set("s", ...exceptions)],
+      flowtables: [{ name: "f", except: "s" }],
+    });
+  const [none, one, two] = [state(), state("10.0.0.1"), state("10.0.0.1", "10.0.0.2")];
+  const anew = ["flush-chain fw", "delete-flowtable f", "add-flowtable f (0)", "add-elements s (1)", "add-rule fw"];
+  for (const [before, after] of [
+    [none, one],
+    [one, two],
+  ] as const) {
+    assert.deepEqual(plan(after, before), anew);
+    assert.deepEqual(planFromRead(after, before), anew);
+  }
+  assert.deepEqual(plan(one, two), ["delete-elements s (1)"]);
+  assert.deepEqual(planFromRead(one, one), []);
+});
+
+test("planTable() makes a flow table of another kind anew", () => {
+  const desired = table({ flowtables: [{ name: "f" }] });
+  const current = {
+    ...table({}),
+    kind: "readback" as const,
+    generation: 1,
+    chains: new Map(),
+    maps: new Map(),
+    sets: new Map(),
+    flowtables: new Map([["f", { name: "f", isOwnKind: false, devices: ["eth0"] }]]),
+  };
+  assert.deepEqual(plan(desired, current), ["delete-flowtable f", "add-flowtable f (0)"]);
 });
 
 test("planTable() appends to a transaction, so that two tables share one batch", () => {

@@ -3,6 +3,7 @@ import type { TableReadback } from "../readback.ts";
 import type { TableState } from "../state.ts";
 import { Transaction } from "../transaction.ts";
 import { type ChainPlan, planChains } from "./plan-chains.ts";
+import { flowtableKey, planFlowtables } from "./plan-flowtables.ts";
 import { type MapPlan, planMaps, planSets, type SetPlan } from "./plan-sets.ts";
 
 /**
@@ -18,8 +19,9 @@ import { type MapPlan, planMaps, planSets, type SetPlan } from "./plan-sets.ts";
  *     new table, new chains          so that rules and map elements have their targets
  *     flush or cut changed chains    takes away references to sets, maps and chains
  *     map elements out               takes away references to chains
- *     maps, sets, chains out         that are not wanted, or are of another type than wanted
- *     remade chains, new sets, maps
+ *     flow tables, maps, sets,       that are not wanted, or are of another type than wanted
+ *     chains out
+ *     remade chains, new sets, maps, flow tables
  *     set elements out, then in      an interval set refuses overlaps
  *     map elements in
  *     rules in
@@ -33,12 +35,15 @@ export function planTable(
   if (current === undefined) transaction.addTable(table);
   const sets = planSets(desired, current);
   const maps = planMaps(desired, current);
+  const flowtables = planFlowtables(desired, current, sets);
   const remade = new Set([...sets, ...maps].filter((plan) => plan.remake).map((plan) => plan.shape.name));
+  for (const name of flowtables.remade) remade.add(flowtableKey(name));
   const chains = planChains(desired, current, remade);
 
   for (const chain of chains) if (chain.action === "create") transaction.addChain(table, chain.name, chain.base);
   for (const chain of chains) writeRemovals(transaction, table, chain);
   for (const map of maps) if (!map.remake) transaction.deleteMapElements(table, map.shape, map.removed);
+  for (const name of flowtables.removed) transaction.deleteFlowtable(table, name);
   deleteObjects(transaction, table, desired, current, sets, maps);
   for (const chain of chains)
     if (chain.action === "delete" || chain.action === "remake") transaction.deleteChain(table, chain.name);
@@ -48,6 +53,7 @@ export function planTable(
   }
   for (const set of sets) if (set.create || set.remake) transaction.addSet(table, set.shape);
   for (const map of maps) if (map.create || map.remake) transaction.addMap(table, map.shape);
+  for (const name of flowtables.added) transaction.addFlowtable(table, { name, devices: [] });
   for (const set of sets) {
     if (!set.remake) transaction.deleteElements(table, set.shape, set.removed);
     transaction.addElements(table, set.shape, set.added);

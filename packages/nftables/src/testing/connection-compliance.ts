@@ -6,7 +6,22 @@ import type { NftOperation } from "../operation.ts";
 import type { RuleState } from "../state.ts";
 import type { Verdict } from "../statement.ts";
 import { Transaction } from "../transaction.ts";
-import { ACCEPT, type Build, HASH, INPUT, inSet, MAP, NETS, PORTS, SIZED, T, VMAP } from "./fixture.ts";
+import {
+  ACCEPT,
+  type Build,
+  FORWARD,
+  HASH,
+  INPUT,
+  inSet,
+  MAP,
+  offload,
+  NETS,
+  PORTS,
+  SIZED,
+  T,
+  VMAP,
+} from "./fixture.ts";
+import { FLOWTABLE_CASES } from "./flowtable-cases.ts";
 import { SET_MAP_CASES } from "./set-map-cases.ts";
 import { TABLE_CHAIN_RULE_CASES } from "./table-chain-rule-cases.ts";
 
@@ -32,15 +47,23 @@ const KINDS: Readonly<Record<NftOperation["kind"], true>> = {
   "delete-map": true,
   "add-map-elements": true,
   "delete-map-elements": true,
+  "add-flowtable": true,
+  "delete-flowtable": true,
+  "delete-flowtable-devices": true,
 };
 
-/** Registers the tests that every {@link NftConnection} must pass. `open` gives a connection to an empty ruleset. */
-export function connectionCompliance(open: () => NftConnection): void {
+/**
+ * Registers the tests that every {@link NftConnection} must pass. `open` gives a connection to an empty ruleset. Where the
+ * kernel has no flow tables, the tests of those say that it refuses them.
+ */
+export function connectionCompliance(open: () => NftConnection, hasFlowtables = true): void {
   void test("every kind of operation has a case", () => {
-    const kinds = new Set(CASES.flatMap(({ run }) => build(run).operations.map(({ kind }) => kind)));
+    const kinds = new Set(
+      [...CASES, ...FLOWTABLE_CASES].flatMap(({ run }) => build(run).operations.map(({ kind }) => kind)),
+    );
     assert.deepEqual([...kinds].sort(), Object.keys(KINDS).sort());
   });
-  for (const { name, before, run, fails, idle } of CASES) {
+  for (const { name, before, run, fails, idle } of hasFlowtables ? [...CASES, ...FLOWTABLE_CASES] : CASES) {
     void test(`run(): ${name}`, () => {
       const nft = open();
       nft.run(build((tx) => tx.addTable(T)));
@@ -57,6 +80,58 @@ export function connectionCompliance(open: () => NftConnection): void {
     });
   }
   readbackCompliance(open);
+  if (hasFlowtables) flowtableCompliance(open);
+  else
+    void test("[kernel] no flow tables: they are refused with ENOENT, and none is listed", () => {
+      const nft = open();
+      nft.run(build((tx) => tx.addTable(T)));
+      assert.deepEqual(
+        failuresOf(() => nft.run(build((tx) => tx.addFlowtable(T, { name: "f", devices: [] })))),
+        ["0 ENOENT"],
+      );
+      assert.deepEqual(
+        failuresOf(() => nft.run(build((tx) => tx.addChain(T, "fw", FORWARD).addRule(T, "fw", offload("f"))))),
+        ["1 ENOENT"],
+      );
+      assert.deepEqual(nft.flowtables("ip", "t"), []);
+      assert.deepEqual(nft.readTable("ip", "t")?.flowtables, new Map());
+      nft.close();
+    });
+}
+
+function flowtableCompliance(open: () => NftConnection): void {
+  void test("flowtables() and readTable() give flow tables with their devices, and rules that hand flows to them", () => {
+    const nft = open();
+    assert.deepEqual(nft.flowtables("ip", "t"), []);
+    nft.run(
+      build((tx) =>
+        tx
+          .addTable(T)
+          .addFlowtable(T, { name: "f", devices: ["lo"] })
+          .addFlowtable(T, { name: "empty", devices: [] })
+          .addChain(T, "fw", FORWARD)
+          .addRule(T, "fw", offload("f")),
+      ),
+    );
+    const wanted = [
+      { name: "empty", isOwnKind: true, devices: [] },
+      { name: "f", isOwnKind: true, devices: ["lo"] },
+    ];
+    assert.deepEqual(
+      nft.flowtables("ip", "t").toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      wanted,
+    );
+    const table = nft.readTable("ip", "t");
+    assert.deepEqual(table?.flowtables.get("f"), wanted[1]);
+    assert.deepEqual(
+      table?.chains.get("fw")?.rules.map(({ key }) => key),
+      ["flow_offload f"],
+    );
+    assert.deepEqual(nft.flowtables("ip6", "t"), []);
+    nft.run(build((tx) => tx.deleteFlowtableDevices(T, { name: "f", devices: ["lo"] })));
+    assert.deepEqual(nft.readTable("ip", "t")?.flowtables.get("f")?.devices, []);
+    nft.close();
+  });
 }
 
 function readbackCompliance(open: () => NftConnection): void {

@@ -33,6 +33,10 @@ export const VMAP: RuleState = rule({ kind: "vmap", key: { kind: "meta", key: "i
 export function jump(chain: string): RuleState {
   return verdict({ kind: "jump", chain });
 }
+export function offload(flowtable: string): RuleState {
+  return rule({ kind: "flow-offload", flowtable });
+}
+export const FORWARD: BaseChain = { type: "filter", hook: "forward", priority: 0, policy: "accept" };
 export const ACCEPT: RuleState = verdict({ kind: "accept" });
 
 export type Build = (transaction: Transaction) => void;

@@ -27,6 +27,9 @@ export const NFT_MSG = {
   DELSETELEM: 0x0a0e,
   NEWGEN: 0x0a0f,
   GETGEN: 0x0a10,
+  NEWFLOWTABLE: 0x0a16,
+  GETFLOWTABLE: 0x0a17,
+  DELFLOWTABLE: 0x0a18,
 } as const;
 
 /** enum nft_gen_attributes: NFTA_GEN_ID, and, in notices, whose generation it is. */
