@@ -17,6 +17,37 @@ const NAME = /\b(?:typha|felix|bulrush|process|nodejs)_[a-z_]+\b/g;
 /** What stands where a metric does. */
 const NO_METRICS: ReadonlySet<string> = new Set(["process_metrics"]);
 
+/** What Felix and Typha serve, but for what belongs to WireGuard and flow offload. */
+const REFERENCE_METRICS: readonly string[] = [
+  ...["felix_host", "felix_resync_state", "felix_resyncs_started", "felix_log_errors", "felix_logs_dropped"],
+  ...["endpoints", "policies", "selectors"].map((name) => `felix_active_local_${name}`),
+  ...["output_events", "update_time_seconds", "updates_processed"].map((name) => `felix_calc_graph_${name}`),
+  ...["hosts", "host_endpoints", "workload_endpoints", "tiers", "policies", "profiles"].map(
+    (name) => `felix_cluster_num_${name}`,
+  ),
+  ...["failures", "messages", "initial_resync_time_seconds", "apply_time_seconds", "msg_batch_size"].map(
+    (name) => `felix_int_dataplane_${name}`,
+  ),
+  ...["iface", "addr"].map((name) => `felix_int_dataplane_${name}_msg_batch_size`),
+  ...["calls", "errors", "list_calls", "list_errors", "set_calls", "set_errors", "chains", "rules", "sets", "maps"].map(
+    (name) => `felix_nft_${name}`,
+  ),
+  ...["felix_ipsets_calico", "felix_ipsets_total"],
+  ...["resync_seconds", "partial_resync_seconds", "conntrack_wait_seconds", "num_routes", "num_ifaces"].map(
+    (name) => `felix_route_table_${name}`,
+  ),
+  ...["accepted", "active", "dropped", "streaming", "grace_used"].map((name) => `typha_connections_${name}`),
+  ...["latency", "snapshot_send", "write_latency"].map((name) => `typha_client_${name}_secs`),
+  ...["next_breadcrumb_latency_secs", "ping_latency", "kvs_per_msg", "updates_total", "updates_skipped"].map(
+    (name) => `typha_${name}`,
+  ),
+  ...["seq_number", "block", "non_block", "size"].map((name) => `typha_breadcrumb_${name}`),
+  ...["cache_size", "snapshots_generated", "snapshots_reused", "snapshot_raw_bytes", "snapshot_compressed_bytes"].map(
+    (name) => `typha_${name}`,
+  ),
+  ...["logs_dropped", "log_errors"].map((name) => `typha_${name}`),
+];
+
 interface Rule {
   readonly alert: string;
   readonly expr: string;
@@ -97,6 +128,20 @@ labTests(import.meta.filename, () => {
   after(async () => {
     await Promise.all(programs.map((program) => program.stop("SIGKILL")));
     rmSync(directory, { recursive: true });
+  });
+
+  test("every metric of the reference system is there, or the documentation says why not", () => {
+    const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "from-calico.md"), "utf8");
+    const section = /^## Metrics that are not here\n([^]*?)^## /m.exec(page)?.[1] ?? "";
+    const firstCells = section.split("\n").map((line) => /^\| (`[^|]*) \|/.exec(line)?.[1] ?? "");
+    const absent = firstCells.join();
+    const served = new Set([...pages.values()].flatMap((names) => [...names]));
+    for (const name of REFERENCE_METRICS)
+      assert.equal(
+        absent.includes(`\`${name}\``),
+        !served.has(name),
+        `${name} is served, or it is in the list, not both`,
+      );
   });
 
   /** @throws AssertionError where nobody has it, or not those that are asked. */
