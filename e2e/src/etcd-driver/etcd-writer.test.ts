@@ -137,7 +137,11 @@ describe("EtcdWriter on a real etcd", { skip: skipWithoutKube() }, () => {
   test("what is stored and cannot be read is named, and can be deleted", async () => {
     await etcd.ctl("put", `${ROOT}/tiers/broken`, "{");
     assert.equal(await codeOf(writer.get(id("Tier", "broken"), soon())), "DATASTORE_MALFORMED");
-    for await (const page of writer.list(id("Tier", ""), soon())) assert.deepEqual(page, []);
+    const told: string[] = [];
+    const request = { ...id("Tier", ""), onUnreadable: (what: string) => void told.push(what) };
+    for await (const page of writer.list(request, soon())) assert.deepEqual(page, []);
+    assert.equal(told.length, 1);
+    assert.match(told[0] ?? "", /\/tiers\/broken: Is no JSON: /);
     await writer.delete(id("Tier", "broken"), undefined, soon());
     assert.equal(await writer.get(id("Tier", "broken"), soon()), undefined);
   });

@@ -99,6 +99,21 @@ test("get shows what is there without a file, and each kind of several with its 
   );
 });
 
+test("get prints what can be read, names what cannot, and ends with 1: a backup of it would not be whole", async () => {
+  const store = new Store({
+    "a.json": policy("a", "s"),
+    "b.yaml": "apiVersion: projectcalico.org/v3\nkind: {",
+    "c.json": JSON.stringify({ apiVersion: "projectcalico.org/v3", kind: "NetworkPolicy", metadata: { name: 7 } }),
+  });
+  const { code, out, err } = await store.run(["get", "np", "-A", "-o", "name"]);
+  assert.deepEqual([code, out], [1, "networkpolicies/s/a\n"]);
+  assert.match(err, /^error: b\.yaml:\d+: .*\nerror: c\.json.*\n$/);
+  // What is wrong with one kind does not concern another; a file that is no manifest may be of any.
+  const tiers = await store.run(["get", "tiers"]);
+  assert.equal(tiers.code, 1);
+  assert.match(tiers.err, /^error: b\.yaml:\d+: .*\n$/);
+});
+
 test("get selects by labels and prints names", async () => {
   const store = new Store({ "a.json": policy("a", "s", { x: "1" }), "b.json": policy("b", "s", { x: "2" }) });
   const names = async (selector: string): Promise<string> =>

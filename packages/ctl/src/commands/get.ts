@@ -22,7 +22,7 @@ export const get: Command = {
   usage: ["get KIND[,KIND] [NAME...] [-n NAMESPACE | -A] [-l SELECTOR] [-o FORMAT]"],
   description: [
     "Prints resources from the datastore: all of a kind, or the named ones. KIND is a plural, a singular, or a short name (np, gnp, hep, pool, ...); `networkpolicies` are Calico's, `networkpolicies.networking.k8s.io` those of Kubernetes; `all` is every kind.",
-    "Several resources come as one List in JSON and YAML, which apply takes back. Exit code 1 if a named one is not there.",
+    "Several resources come as one List in JSON and YAML, which apply takes back. Exit code 1 if a named one is not there, or if something cannot be read: standard error names it, and what can be read is printed.",
     STORE_NOTE,
   ],
   options: [
@@ -54,23 +54,25 @@ async function runGet(args: Arguments, io: CommandIo): Promise<number> {
   if (args.has("all-namespaces") && (names.length > 0 || args.has("namespace")))
     throw usageError(`-A does not go with ${names.length > 0 ? "names" : "-n"}`);
   const filter = parseLabelFilter(args.get("selector") ?? "all()");
+  const unreadable = new Set<string>();
   const all = await withWriter(io, (writer, signal) => {
     const namespace = args.has("all-namespaces") ? undefined : (args.get("namespace") ?? "default");
     return names.length > 0 && types[0] !== undefined
       ? getNamed(writer, types[0], names, namespace ?? "", signal)
-      : getAll(writer, types, namespace, signal, types === KINDS);
+      : getAll(writer, types, namespace, signal, types === KINDS, unreadable);
   });
   const resources = all
     .filter(({ metadata }) => filter(metadata.labels ?? {}))
     .map((resource) => (args.has("export") ? exportable(resource) : resource));
   if (format === "table" || format === "name") {
     await print(resources, format, args.has("all-namespaces"), io);
-    if (resources.length === 0) await io.err.write(nothingFound(types));
+    if (resources.length === 0 && unreadable.size === 0) await io.err.write(nothingFound(types));
   } else {
     const isOne = names.length === 1 && resources.length === 1;
     await printValue(io.out, format, isOne ? resources[0] : { apiVersion: "v1", kind: "List", items: resources });
   }
-  return 0;
+  for (const what of unreadable) await io.err.write(`error: ${what}\n`);
+  return unreadable.size > 0 ? 1 : 0;
 }
 
 async function getNamed(
@@ -93,18 +95,24 @@ async function getNamed(
   return found;
 }
 
-/** `isTolerant`: a kind that this datastore does not have has nothing. */
+/** `isTolerant`: a kind that this datastore does not have has nothing. Adds to `unreadable` what is left out, and why. */
 async function getAll(
   writer: DatastoreWriter,
   types: readonly KindFacts[],
   namespace: string | undefined,
   signal: AbortSignal,
   isTolerant: boolean,
+  unreadable: Set<string>,
 ): Promise<readonly Resource[]> {
   // By id: a store may give the same under two names of its kind.
   const found = new Map<string, Resource>();
   for (const { apiVersion, kind, namespaced } of types) {
-    const request = { apiVersion, kind, ...(namespaced && namespace !== undefined && { namespace }) };
+    const request = {
+      apiVersion,
+      kind,
+      ...(namespaced && namespace !== undefined && { namespace }),
+      onUnreadable: (what: string) => void unreadable.add(what),
+    };
     try {
       for await (const page of writer.list(request, signal))
         for (const { resource } of page) found.set(JSON.stringify(resourceIdOf(resource)), resource);

@@ -3,7 +3,6 @@ import { datastoreConfigFromEnvironment, findLegacyData, legacyDataError } from 
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
-import { checkReadable } from "../migrate/check-readable.ts";
 import { legacyNote } from "../migrate/legacy-note.ts";
 import { abortMigration, migrate as migrateStores, type MigrationReport } from "../migrate/migration.ts";
 import { storeName, storesOf } from "../migrate/store-spec.ts";
@@ -74,7 +73,6 @@ async function runMigrate(args: Arguments, io: CommandIo): Promise<number> {
             const legacy = await findLegacyData(writer, signal);
             if (legacy !== undefined) throw legacyDataError(legacy);
           }
-          await checkReadable(from);
           const report = await migrateStores({
             source,
             target,

@@ -1,4 +1,4 @@
-import { type DatastoreWriter, type ResourceId, resourceIdOf } from "@bulrush/datastore";
+import { type DatastoreWriter, type ResourceId, resourceIdOf, type StoredListRequest } from "@bulrush/datastore";
 import {
   CALICO_V3,
   isObject,
@@ -38,8 +38,15 @@ const COPIED: readonly KindFacts[] = KINDS.filter(
 /** Every driver makes it. */
 const DEFAULT_ALLOW_PROFILE = "projectcalico-default-allow";
 
-/** All that a store holds and a migration is about, kind by kind in the order of writing. */
-export async function takeInventory(writer: DatastoreWriter, signal: AbortSignal): Promise<readonly KindInventory[]> {
+/**
+ * All that a store holds and a migration is about, kind by kind in the order of writing. `onUnreadable` hears of what is
+ * left out as it cannot be read, maybe several times.
+ */
+export async function takeInventory(
+  writer: DatastoreWriter,
+  signal: AbortSignal,
+  onUnreadable: (what: string) => void = () => undefined,
+): Promise<readonly KindInventory[]> {
   const inventory: KindInventory[] = [];
   const known = new Set<string>();
   for (const type of COPIED) {
@@ -48,7 +55,7 @@ export async function takeInventory(writer: DatastoreWriter, signal: AbortSignal
       ({ kind, apiVersion }) => apiVersion === type.apiVersion && OTHER_NAMES[kind] === type.kind,
     );
     for (const named of [type, ...names]) {
-      for await (const resource of listIfThere(writer, named, signal)) {
+      for await (const resource of listIfThere(writer, { ...named, onUnreadable }, signal)) {
         const own = { ...resource, kind: type.kind };
         // A store may give the same under two names of its kind.
         const id = JSON.stringify(resourceIdOf(own));
@@ -61,9 +68,13 @@ export async function takeInventory(writer: DatastoreWriter, signal: AbortSignal
   return inventory;
 }
 
-async function* listIfThere(writer: DatastoreWriter, type: KindFacts, signal: AbortSignal): AsyncGenerator<Resource> {
+async function* listIfThere(
+  writer: DatastoreWriter,
+  request: StoredListRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Resource> {
   try {
-    for await (const page of writer.list(type, signal)) for (const { resource } of page) yield resource;
+    for await (const page of writer.list(request, signal)) for (const { resource } of page) yield resource;
   } catch (error) {
     if (!isMissingKind(error)) throw error;
   }

@@ -59,7 +59,11 @@ export async function migrate(options: MigrationOptions): Promise<MigrationRepor
   const sourceLock = await readLock(source, signal);
   const targetLock = await readLock(target, signal);
   const isResumed = checkMarkers(sourceLock.marker, targetLock.marker);
-  const inventory = await takeInventory(source, signal);
+  const unreadable = new Set<string>();
+  const inventory = await takeInventory(source, signal, (what) => unreadable.add(what));
+  // A policy that is left out here would be lost in the target, and what it forbids allowed.
+  if (unreadable.size > 0)
+    throw inputError(`The source holds what cannot be read; nothing was written:\n${named([...unreadable])}`);
   if (!isResumed && !options.merge) await checkEmpty(target, targetName, signal);
   const copies = copiesFor(inventory, target.type);
   checkValid(copies);
@@ -243,7 +247,7 @@ function shown(resource: Resource): string {
 }
 
 /** A line each, and how many more there are. */
-export function named(lines: readonly string[]): string {
+function named(lines: readonly string[]): string {
   const more = lines.length - MAX_NAMED;
   return [...lines.slice(0, MAX_NAMED), ...(more > 0 ? [`and ${more} more`] : [])]
     .map((line) => `  ${line}`)

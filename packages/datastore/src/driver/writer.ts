@@ -30,6 +30,11 @@ export interface StoredResource {
 export interface StoredListRequest extends ResourceType {
   /** Only this namespace. Default: all. */
   readonly namespace?: string;
+  /**
+   * Hears of all that may be of this kind, is stored, and is left out as it cannot be read: where it stands and why, in
+   * one line. Called before the list ends; what is in no namespace that can be told counts for each.
+   */
+  readonly onUnreadable?: (what: string) => void;
 }
 
 /**
@@ -55,7 +60,7 @@ export interface DatastoreWriter {
   readonly type: "file" | "kubernetes" | "etcdv3";
   /** Undefined if it is not there. */
   get(id: ResourceId, signal: AbortSignal): Promise<StoredResource | undefined>;
-  /** Pages of what is stored of a kind, in order of namespace and name. What cannot be read is left out. */
+  /** Pages of what is stored of a kind, in order of namespace and name. What cannot be read is left out, and told. */
   list(request: StoredListRequest, signal: AbortSignal): AsyncIterable<readonly StoredResource[]>;
   /** Stores what was not there. Resolves with what is stored now. */
   create(resource: Resource, signal: AbortSignal): Promise<StoredResource>;

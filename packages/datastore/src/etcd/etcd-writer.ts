@@ -22,7 +22,7 @@ import { LEASE_GRANT, RANGE, TXN } from "./client/methods.ts";
 import { checkedEtcdConfig, type EtcdDatastoreConfig } from "./etcd-config.ts";
 import { type KeyRange, keyOf, LEGACY_VERSION_KEY, rangeOf } from "./key-layout.ts";
 import { rangePages } from "./range-pages.ts";
-import { readStored } from "./read-item.ts";
+import { readStored, whyUnreadable } from "./read-item.ts";
 import { writeValue } from "./write-value.ts";
 
 const PAGE_ITEMS = 500;
@@ -67,6 +67,7 @@ export class EtcdWriter implements DatastoreWriter {
       for (const entry of entries) {
         const stored = storedOf(kind, entry);
         if (stored !== undefined) all.push(stored);
+        else request.onUnreadable?.(whyUnreadable(kind, entry));
       }
     }
     // The order of keys is another one: "a-b/x" is before "a/x".

@@ -1,4 +1,4 @@
-import { messageOf } from "@bulrush/base";
+import { messageOf, printable } from "@bulrush/base";
 import {
   applyDefaults,
   CALICO_V3,
@@ -43,6 +43,15 @@ export function readStored(kind: DatastoreKind, entry: KeyValue): Resource | und
   const path = entry.key.toString("utf8");
   const place = placeOf(kind, path);
   return place && readValue(kind, path, place, entry).value;
+}
+
+/** Of an entry that `readStored` gives nothing for, in one line. */
+export function whyUnreadable(kind: DatastoreKind, entry: KeyValue): string {
+  const path = entry.key.toString("utf8");
+  const place = placeOf(kind, path);
+  const issue = place && readValue(kind, path, place, entry).issues[0];
+  const field = issue?.field === undefined || issue.field === "" ? "" : `${issue.field}: `;
+  return printable(`${path}: ${issue === undefined ? `not a key of a ${kind}` : `${field}${issue.message}`}`);
 }
 
 interface ReadValue {

@@ -1,7 +1,7 @@
 import { promises as fs } from "node:fs";
 import { messageOf } from "@bulrush/base";
 import { resourceIdOf } from "../../driver/apply.ts";
-import type { ResourceId } from "../../driver/writer.ts";
+import type { ResourceId, StoredListRequest } from "../../driver/writer.ts";
 import { compareBytes } from "../../manifest/compare-bytes.ts";
 import { FILE_CALLS, inParallel } from "../../manifest/in-parallel.ts";
 import { type FoundFile, listManifestFiles } from "../../manifest/list-files.ts";
@@ -123,6 +123,16 @@ export class DirectoryIndex {
       const entry = this.#entryAt(inOrder(paths)[0] ?? "", key);
       if (entry !== undefined) yield entry;
     }
+  }
+
+  /** What is wrong with files, or with resources of this kind and namespace in them, so that they do not count. */
+  unreadable({ kind, namespace }: Pick<StoredListRequest, "kind" | "namespace">): readonly Problem[] {
+    for (const [path, text] of this.#unparsed) this.#parse(path, text);
+    const isMeant = (problem: Problem): boolean =>
+      problem.severity === "error" &&
+      (problem.kind === undefined || problem.kind === kind) &&
+      (problem.namespace === undefined || namespace === undefined || problem.namespace === namespace);
+    return inOrder(this.#troubled).flatMap((path) => this.#parsed.get(path)?.problems.filter(isMeant) ?? []);
   }
 
   #entryAt(path: string, key: string): ManifestResource | undefined {

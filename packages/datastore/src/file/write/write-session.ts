@@ -46,6 +46,9 @@ export class WriteSession {
 
   list(request: StoredListRequest): readonly StoredResource[] {
     checkKind(request);
+    const { onUnreadable } = request;
+    if (onUnreadable !== undefined)
+      for (const problem of this.#index.unreadable(request)) onUnreadable(formatProblem(problem));
     const stored = [...this.#index.entries()]
       .filter(({ resource }) => {
         const { apiVersion, kind, namespace } = resourceIdOf(resource);
