@@ -6,21 +6,26 @@ import type { SyncStatus, Update, Value } from "@bulrush/model";
 import type { Breadcrumb } from "./breadcrumb.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
 
+const RUNS = process.env["BULRUSH_LONG_TESTS"] === "1" ? 20_000 : 300;
+
 interface Publish {
   readonly type: "publish";
   readonly updates: readonly { readonly key: number; readonly value: number | undefined }[];
   readonly status: SyncStatus | undefined;
 }
+/** `turn`: lets everybody who yielded go on. */
 type Step = Publish | { readonly type: "join" } | { readonly type: "turn" };
 
-const STEP: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({
-    type: fc.constant("publish" as const),
-    updates: fc.array(fc.record({ key: fc.nat(11), value: fc.oneof(fc.nat(2), fc.constant(undefined)) }), {
-      maxLength: 6,
-    }),
-    status: fc.constantFrom<SyncStatus | undefined>(undefined, undefined, "resync", "in-sync"),
+const PUBLISH: fc.Arbitrary<Publish> = fc.record({
+  type: fc.constant("publish" as const),
+  updates: fc.array(fc.record({ key: fc.nat(11), value: fc.oneof(fc.nat(2), fc.constant(undefined)) }), {
+    maxLength: 6,
   }),
+  status: fc.constantFrom<SyncStatus | undefined>(undefined, undefined, "resync", "in-sync"),
+});
+
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  PUBLISH,
   fc.record({ type: fc.constant("join" as const) }),
   fc.record({ type: fc.constant("turn" as const) }),
 );
@@ -38,9 +43,12 @@ test("snapshot() belongs to one sequence and loses nothing when publishes come a
       fc.constantFrom(1, 2, 3, 8),
       fc.constantFrom(1, 2, 100),
       fc.constantFrom(0, 3, 1000),
-      async (steps, slotsPerChunk, maxBatch, reuseBytes) => {
+      // One more at each yield of a build, while there are any left.
+      fc.array(PUBLISH, { maxLength: 60 }),
+      async (steps, slotsPerChunk, maxBatch, reuseBytes, atYields) => {
         const codec = new NumberedMessages();
         const turns: (() => void)[] = [];
+        const left = [...atYields];
         const cache = new SnapshotCache({
           syncer: "felix",
           epoch: "e",
@@ -49,7 +57,11 @@ test("snapshot() belongs to one sequence and loses nothing when publishes come a
           slotsPerChunk,
           reuseBytes,
           encodeFrame: (message) => codec.encode(message),
-          yieldTurn: () => new Promise((resolve) => turns.push(resolve)),
+          yieldTurn: () => {
+            const next = left.pop();
+            if (next !== undefined) publish(next);
+            return new Promise((resolve) => turns.push(resolve));
+          },
         });
         const states = new Map<number, ReadonlyMap<string, Value>>([[0, new Map()]]);
         const values = new Map<string, { readonly sequence: number; readonly value: Value | undefined }[]>();
@@ -61,24 +73,25 @@ test("snapshot() belongs to one sequence and loses nothing when publishes come a
           await new Promise((resolve) => setImmediate(resolve));
         };
         let revision = 0;
+        const publish = (step: Publish): void => {
+          const updates = step.updates.map(({ key, value }) => toUpdate(`k${key}`, value, ++revision));
+          const { crumbs } = cache.publish({ updates, status: step.status, nowMs: revision });
+          model = new Map(model);
+          for (const update of updates) {
+            const before = model.get(update.path);
+            if (before === update.value) continue;
+            if (update.value === undefined) model.delete(update.path);
+            else model.set(update.path, update.value);
+            const list = values.get(update.path) ?? [];
+            list.push({ sequence: crumbs.at(-1)?.sequence ?? -1, value: update.value });
+            values.set(update.path, list);
+          }
+          states.set(cache.head.sequence, model);
+        };
         for (const step of steps) {
           if (step.type === "turn") await turn();
           else if (step.type === "join") readers.push(read(cache, codec));
-          else {
-            const updates = step.updates.map(({ key, value }) => toUpdate(`k${key}`, value, ++revision));
-            const { crumbs } = cache.publish({ updates, status: step.status, nowMs: revision });
-            model = new Map(model);
-            for (const update of updates) {
-              const before = model.get(update.path);
-              if (before === update.value) continue;
-              if (update.value === undefined) model.delete(update.path);
-              else model.set(update.path, update.value);
-              const list = values.get(update.path) ?? [];
-              list.push({ sequence: crumbs.at(-1)?.sequence ?? -1, value: update.value });
-              values.set(update.path, list);
-            }
-            states.set(cache.head.sequence, model);
-          }
+          else publish(step);
         }
         while (turns.length > 0) await turn();
 
@@ -92,7 +105,7 @@ test("snapshot() belongs to one sequence and loses nothing when publishes come a
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: RUNS },
   );
 });
 

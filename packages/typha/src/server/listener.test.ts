@@ -4,90 +4,19 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { connect as tlsConnect, type TLSSocket } from "node:tls";
-import { type Clock, ManualClock, systemClock } from "@bulrush/base";
-import { encodeMessage, frameMessage, type IdentityRule, SYNC_SUBPROTOCOL } from "@bulrush/proto";
-import { createMetrics, type MemoryLogger, memoryLogger, type Metrics } from "@bulrush/service";
-import { SnapshotCache } from "../cache/snapshot-cache.ts";
+import { ManualClock, systemClock } from "@bulrush/base";
+import { encodeMessage, type IdentityRule, SYNC_SUBPROTOCOL } from "@bulrush/proto";
+import { createMetrics, type MemoryLogger, memoryLogger } from "@bulrush/service";
+import { serve } from "../testing/listening-server.ts";
 import { settingUpdate } from "../testing/updates.ts";
 import { certificateFile, clientTls, dial, testHello } from "../testing/websocket-client.ts";
 import { SyncListener } from "./listener.ts";
 import { createServerMetrics } from "./server-metrics.ts";
-import { DEFAULT_SERVER_SETTINGS, type SyncServerSettings } from "./settings.ts";
-import { SyncServer } from "./sync-server.ts";
+import type { SyncServerSettings } from "./settings.ts";
 
 const URI = "spiffe://cluster/typha-client";
-
-interface Served {
-  readonly port: number;
-  readonly listener: SyncListener;
-  readonly server: SyncServer;
-  readonly cache: SnapshotCache;
-  readonly logger: MemoryLogger;
-  readonly metrics: Metrics;
-}
-
-const running: Served[] = [];
-after(() => {
-  for (const { listener, server } of running) {
-    listener.close();
-    server.close();
-  }
-});
-
-async function serve(
-  rule: IdentityRule | undefined,
-  settings: Partial<SyncServerSettings> = {},
-  clock: Clock = systemClock(),
-  file: (name: string) => string = certificateFile,
-): Promise<Served> {
-  const logger = memoryLogger();
-  const registry = createMetrics();
-  const metrics = createServerMetrics(registry);
-  const cache = new SnapshotCache({
-    syncer: "felix",
-    epoch: "e",
-    nowMs: clock.nowMs(),
-    encodeFrame: frameMessage,
-    yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
-  });
-  const all = { ...DEFAULT_SERVER_SETTINGS, ...settings };
-  const server = new SyncServer({
-    settings: all,
-    streams: [{ cache, upstreamAgeMs: () => 0 }],
-    clock,
-    random: Math.random,
-    defer: setImmediate,
-    logger,
-    metrics,
-  });
-  const listener = new SyncListener({
-    host: "127.0.0.1",
-    port: 0,
-    tls:
-      rule === undefined
-        ? undefined
-        : {
-            keyFile: file("server.key"),
-            certFile: file("server.crt"),
-            caFile: file("ca.crt"),
-            clientRule: rule,
-          },
-    handshakeTimeoutMs: all.handshakeTimeoutMs,
-    clock,
-    random: Math.random,
-    logger,
-    log: server.log,
-    metrics,
-    onAccepted: (transport, deadlineMs) => server.accept(transport, deadlineMs),
-    onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
-  });
-  const { port } = await listener.listening;
-  const served: Served = { port, listener, server, cache, logger, metrics: registry };
-  running.push(served);
-  return served;
-}
 
 /** For clients that do not answer while hours pass. */
 const NO_PINGS: Partial<SyncServerSettings> = { pingIntervalMs: 1e9 };
