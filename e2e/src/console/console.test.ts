@@ -130,7 +130,7 @@ test("a blocked connection is explained on the live snapshot, and again after a 
 
 test("what cannot be asked is said", { skip }, async () => {
   await openPage("#/explain?from=shop%2Fnobody&to=shop%2Fdb&protocol=tcp&port=1");
-  await browser.until("document.body.innerText.includes('there is no such pod in the snapshot')");
+  await browser.until("document.body.innerText.includes('Unknown pod \"shop/nobody\"')");
 });
 
 test("light and dark follow the system until the button says otherwise", { skip }, async () => {

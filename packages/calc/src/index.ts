@@ -1,5 +1,8 @@
 export { CALC_ERROR_CODES, CalcError, type CalcErrorCode } from "./errors.ts";
 export { explainFlow, type ExplainDetails } from "./explain/explain-flow.ts";
+export { type KnownEnds, knownEnds } from "./explain/known-ends.ts";
+export { type FlowText, parseFlow } from "./explain/parse-flow.ts";
+export { targetsOf } from "./explain/service-backends.ts";
 export { Explainer, type ExplainerOptions } from "./explain/explainer.ts";
 export type { FailsafePort, FailsafePorts } from "./explain/failsafe.ts";
 export type {

@@ -1,15 +1,15 @@
 import { compareStrings } from "@bulrush/base";
-import { Explainer } from "@bulrush/calc";
+import { Explainer, type FlowText, type KnownEnds, knownEnds, parseFlow, targetsOf } from "@bulrush/calc";
 import { readKV, type Update, type Value } from "@bulrush/model";
 import type { KV, ServerMessage } from "@bulrush/proto";
-import type { AskedFlow, ExplainAnswer, LoadedSnapshot } from "./messages.ts";
-import { parseAskedFlow } from "./parse-flow.ts";
+import type { AskedFlow, Explained, ExplainAnswer, LoadedSnapshot } from "./messages.ts";
 import { listPolicies } from "./policy-list.ts";
 
 /** The graph of all hosts on one snapshot of a Typha: the code that agents run, without a kernel. */
 export class LoadedGraph {
   readonly #explainer = new Explainer();
   readonly #updates: Update[] = [];
+  #ends: KnownEnds | undefined;
   #unknownKeys = 0;
   #sequence = 0;
   #status = "";
@@ -29,6 +29,7 @@ export class LoadedGraph {
   finish(epoch: string, atMs: number): LoadedSnapshot {
     this.#explainer.update(this.#updates);
     const { state } = this.#explainer;
+    this.#ends = knownEnds(state, this.#updates);
     const workloads = new Set([...state.workloadEndpoints.values()].map(({ id }) => id.workload));
     return {
       epoch,
@@ -43,14 +44,23 @@ export class LoadedGraph {
   }
 
   explain(asked: AskedFlow): ExplainAnswer {
-    const { state } = this.#explainer;
-    const flow = parseAskedFlow(asked, (workload) => state.endpointsOfWorkload(workload).length > 0);
-    if (typeof flow === "string") return { ok: false, problem: flow };
-    try {
-      return { ok: true, verdict: this.#explainer.explain(flow, true) };
-    } catch (error) {
-      return { ok: false, problem: (error as Error).message };
+    const [from, to, protocol, port] = [asked.from, asked.to, asked.protocol, asked.port].map((text) => text.trim());
+    const text: FlowText = { from, to, protocol, port };
+    const targets = targetsOf(this.#updates, text);
+    if ("problem" in targets) return { ok: false, problem: targets.problem };
+    const answers: Explained[] = [];
+    for (const target of targets.flows) {
+      if (this.#ends === undefined) return { ok: false, problem: "There is no snapshot yet" };
+      const parsed = parseFlow(target, this.#ends);
+      if ("problem" in parsed) return { ok: false, problem: parsed.problem };
+      try {
+        const flow = { ...asked, to: String(target.to), port: String(target.port) };
+        answers.push({ flow, verdict: this.#explainer.explain(parsed.flow, true) });
+      } catch (error) {
+        return { ok: false, problem: (error as Error).message };
+      }
     }
+    return { ok: true, answers };
   }
 
   #add({ path, value, revision, updateType }: KV): void {

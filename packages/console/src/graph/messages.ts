@@ -36,6 +36,13 @@ export interface LoadedSnapshot {
   readonly ends: readonly string[];
 }
 
+/** A flow, and what is said of it. */
+export interface Explained {
+  readonly flow: AskedFlow;
+  readonly verdict: FlowVerdict;
+}
+
+/** One for each backend where a service was asked for, else one. */
 export type ExplainAnswer =
-  | { readonly ok: true; readonly verdict: FlowVerdict }
+  | { readonly ok: true; readonly answers: readonly Explained[] }
   | { readonly ok: false; readonly problem: string };

@@ -8,7 +8,7 @@ import { Verdict } from "../parts/verdict.tsx";
 
 const FIELDS: readonly (readonly [keyof AskedFlow, label: string, hint: string])[] = [
   ["from", "From", "namespace/pod or address"],
-  ["to", "To", "namespace/pod or address"],
+  ["to", "To", "namespace/pod, address, service:namespace/name"],
   ["protocol", "Protocol", "tcp"],
   ["port", "Port", "443"],
 ];
@@ -74,7 +74,7 @@ export function ExplainPage({ graph, query }: Props): JSX.Element {
         </button>
       </form>
       <div aria-live="polite">
-        {answer !== undefined && isAsked && (answer.ok ? <Verdict flow={asked} verdict={answer.verdict} /> : <p class="notice bad">{answer.problem}</p>)}
+        {answer !== undefined && isAsked && (answer.ok ? answer.answers.map(({ flow, verdict }) => <Verdict key={`${flow.to} ${flow.port}`} flow={flow} verdict={verdict} />) : <p class="notice bad">{answer.problem}</p>)}
       </div>
     </>
   );

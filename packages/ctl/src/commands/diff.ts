@@ -25,7 +25,7 @@ export const diff: Command = {
   ],
   description: [
     "Judges connections on two states with the graph that the agents program the kernel from: as things stand (--against manifests, or --live: the datastore of the environment), and with the manifests of -f applied over them and those of --delete removed. With --whole, what -f names is all that there is afterwards.",
-    "The connections are not guessed. Pods, host endpoints, addresses, protocols and ports are put into kinds that no rule of either state can tell apart, and one connection is judged for every pair of ends of which something changes and every kind of traffic. What is printed stands for all of its kind: `shop/web (and 3 like it)`. Only what is in both states is compared; pods that come or go are named. Where a bound cuts that short, the output says so.",
+    "The connections are not guessed. Pods, host endpoints, addresses, protocols and ports are put into kinds that no rule of either state can tell apart, and one connection is judged for every pair of ends of which something changes and every kind of traffic. What is printed stands for all of its kind: `shop/web (and 3 like it)`. Only what is in both states is compared; pods that come or go are named. Where a bound cuts that short, the output says so. A Service is no end of its own: what changes at its backends is what changes for it.",
     "Exit code as of diff: 0 if no connection changes, 1 if some do, 2 for trouble; also 2 when nothing was found but not all was looked at, or a manifest cannot be read.",
   ],
   options: [

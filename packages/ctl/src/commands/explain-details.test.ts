@@ -138,11 +138,30 @@ test("explain takes a service as its backends", async () => {
       ["192.0.2.1", 8080, "deny"],
     ],
   );
+  const flow = { from: "198.51.100.1", to: "service:shop/front", protocol: "TCP", port: 80 };
+  const lines = [flow, { ...flow, port: 81 }].map((line) => JSON.stringify(line)).join("\n");
+  const many = await runCli(["explain", "-f", path, "--flows", "-"], lines);
+  const [first, second] = many.out
+    .trimEnd()
+    .split("\n")
+    .map(
+      (line) => JSON.parse(line) as { verdict?: string; backends?: { to: string; verdict: string }[]; error?: string },
+    );
+  assert.equal(first?.verdict, "mixed");
+  assert.deepEqual(
+    first.backends?.map(({ to, verdict }) => [to, verdict]),
+    [
+      ["10.0.7.1", "allow"],
+      ["192.0.2.1", "deny"],
+    ],
+  );
+  assert.match(second?.error ?? "", /has no port TCP 81/);
   const byAddress = await answer("-f", path, "--from", "198.51.100.1", "--to", "10.96.0.9", "--port", "80");
   assert.match(byAddress.notes?.[0] ?? "", /address of service shop\/front/);
   const rows: readonly (readonly [to: string, port: string, err: RegExp])[] = [
     ["service:shop/none", "80", /Unknown service "shop\/none"/],
-    ["service:shop/front", "81", /has no port TCP "81"; it has TCP 80/],
+    ["service:shop/front", "81", /has no port TCP 81; it has TCP 80/],
+    ["service:shop/font", "80", /Unknown service "shop\/font"; did you mean "shop\/front"\?/],
   ];
   for (const [to, port, err] of rows) {
     const refused = await runCli(["explain", "-f", path, "--from", "1.1.1.1", "--to", to, "--port", port]);

@@ -1,11 +1,10 @@
 import { messageOf } from "@bulrush/base";
+import { type FlowText, parseFlow, targetsOf } from "@bulrush/calc";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
 import { inputError, usageError } from "../errors.ts";
 import { type Explainer, explainerFor } from "../flow/explain-input.ts";
-import { backendFlows } from "../flow/service-backends.ts";
-import { type FlowText, parseFlow } from "../flow/parse-flow.ts";
 import { verdictRecord, verdictText } from "../flow/print-verdict.ts";
 import { readLines } from "../input/lines.ts";
 import { unreadText } from "../input/manifests.ts";
@@ -25,7 +24,7 @@ export const explain: Command = {
   description: [
     "Judges the first packet of a connection with the same graph that the agents program the kernel from, and names the tier, policy and rule that decide: once for the sender's side (egress), once for the receiver's (ingress). A connection is allowed when every side that is a known pod or host allows it. Rules count from 0.",
     "It says as well what would decide if the deciding rule were not there, and what would change if staged policies were enforced. Host endpoints on the way are judged in the order of the kernel: doNotTrack, preDNAT, then normal policy for what starts or ends at the host, or applyOnForward for what passes through it. Failsafe ports come first.",
-    'A pod is written namespace/name. With --flows, each line of a file (or - for standard input) is a flow, {"from","to","protocol","port"}, and each line out is its answer, in order; a flow that cannot be judged gets {"error"}.',
+    'A pod is written namespace/name. With --flows, each line of a file (or - for standard input) is a flow, {"from","to","protocol","port"}, and each line out is its answer, in order; a flow that cannot be judged gets {"error"}. One to a service has its "backends", and the verdict of all of them: allow, deny or mixed.',
     "With --steps, and with -o json, the answer has every step that was looked at, with the terms of selectors that fail, and the policies that do not apply to the endpoint, with why.",
     "A resource that cannot be read is named on standard error, and flows are judged on what stands in its place: nothing, or something that denies. The exit code stays 0; `validate` and `test` give another.",
   ],
@@ -104,11 +103,11 @@ async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
     icmpCode: args.get("icmp-code"),
     ipVersion: args.get("ip-version"),
   };
-  const world = await readExplained(args, io);
-  const explainer = await explainerFor(world);
-  const [, service] = /^service:(.+)$/.exec(args.need("to")) ?? [];
-  const targets = service === undefined ? [text] : backendFlows(world.updates, service, text);
-  const parsed = targets.map((target) => ({ ...target, ...parseFlow(target, explainer.ends) }));
+  const explainer = await explainerFor(await readExplained(args, io));
+  const targets = targetsOf(explainer.updates, text);
+  if ("problem" in targets) throw inputError(targets.problem);
+  const { service } = targets;
+  const parsed = targets.flows.map((target) => ({ ...target, ...parseFlow(target, explainer.ends) }));
   const withSteps = args.has("steps") || format === "json";
   const answers = parsed.map((target) => {
     if ("problem" in target) throw inputError(target.problem);
@@ -155,10 +154,23 @@ async function* answers(
       yield { error: `Line ${number}: ${line}` };
       continue;
     }
-    const parsed = parseFlow({ ...(ipVersion !== undefined && { ipVersion }), ...line }, explainer.ends);
-    if ("problem" in parsed) yield { ...line, error: parsed.problem };
-    else yield { ...line, ...verdictRecord(explainer.explain(parsed.flow, withSteps), withSteps) };
+    yield { ...line, ...answerOf({ ...(ipVersion !== undefined && { ipVersion }), ...line }, explainer, withSteps) };
   }
+}
+
+function answerOf(text: FlowText, explainer: Explainer, withSteps: boolean): Record<string, unknown> {
+  const targets = targetsOf(explainer.updates, text);
+  if ("problem" in targets) return { error: targets.problem };
+  const backends: Record<string, unknown>[] = [];
+  for (const target of targets.flows) {
+    const parsed = parseFlow(target, explainer.ends);
+    if ("problem" in parsed) return { error: parsed.problem };
+    const record = verdictRecord(explainer.explain(parsed.flow, withSteps), withSteps);
+    if (targets.service === undefined) return record;
+    backends.push({ to: target.to, port: target.port, ...record });
+  }
+  const verdicts = new Set(backends.map(({ verdict }) => verdict));
+  return { verdict: verdicts.size === 1 ? [...verdicts][0] : "mixed", backends };
 }
 
 /** Only the fields of a flow are kept: they come back with the answer. */

@@ -60,7 +60,7 @@ async function runTestCommand(args: Arguments, io: CommandIo): Promise<number> {
   const unread = unreadText(world.problems);
   if (unread !== undefined) throw inputError(`The tests cannot be judged: ${unread}`);
   const explainer = await explainerFor(world);
-  const results = file.tests.map((test) => runTest(test, explainer, world.updates));
+  const results = file.tests.map((test) => runTest(test, explainer));
   switch (format) {
     case "text":
       for (const result of results) await io.out.write(testText(result, io.out));

@@ -1,7 +1,7 @@
 import { printable } from "@bulrush/base";
+import type { FlowText } from "@bulrush/calc";
 import type { Output } from "../cli/io.ts";
 import { decidedBy, verdictRecord, word } from "../flow/print-verdict.ts";
-import type { FlowText } from "../flow/parse-flow.ts";
 import type { FlowResult, TestResult } from "./run-tests.ts";
 
 /** Of a failed test, so many flows are shown. */

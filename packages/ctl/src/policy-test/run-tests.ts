@@ -1,9 +1,5 @@
-import { messageOf } from "@bulrush/base";
-import type { FlowVerdict, Outcome } from "@bulrush/calc";
-import type { Update } from "@bulrush/model";
+import { type FlowText, type FlowVerdict, type Outcome, parseFlow, targetsOf } from "@bulrush/calc";
 import type { Explainer } from "../flow/explain-input.ts";
-import { type FlowText, parseFlow } from "../flow/parse-flow.ts";
-import { backendFlows } from "../flow/service-backends.ts";
 import { decidedBy } from "../flow/print-verdict.ts";
 import type { PolicyTest, SideExpectation } from "./test-file.ts";
 
@@ -31,15 +27,10 @@ export interface TestResult {
 }
 
 /** Judges every flow of a test; a service stands for its backends. A flow that cannot be judged fails it. */
-export function runTest(test: PolicyTest, explainer: Explainer, updates: readonly Update[]): TestResult {
+export function runTest(test: PolicyTest, explainer: Explainer): TestResult {
   const flows = test.flows.flatMap((flow): FlowResult[] => {
-    const [, service] = /^service:(.+)$/.exec(typeof flow.to === "string" ? flow.to : "") ?? [];
-    if (service === undefined) return [judge(flow)];
-    try {
-      return backendFlows(updates, service, flow).map(judge);
-    } catch (error) {
-      return [{ flow, error: messageOf(error), differences: [] }];
-    }
+    const targets = targetsOf(explainer.updates, flow);
+    return "problem" in targets ? [{ flow, error: targets.problem, differences: [] }] : targets.flows.map(judge);
   });
   function judge(flow: FlowText): FlowResult {
     const parsed = parseFlow(flow, explainer.ends);

@@ -1,7 +1,7 @@
 import { nearestName } from "@bulrush/base";
+import type { FlowText } from "@bulrush/calc";
 import { readYamlDocument } from "@bulrush/datastore";
 import { inputError } from "../errors.ts";
-import type { FlowText } from "../flow/parse-flow.ts";
 
 type Expected = "allow" | "deny";
 

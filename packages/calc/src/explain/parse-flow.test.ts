@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StateWorkload } from "@bulrush/calc";
-import { DataplaneState } from "@bulrush/calc";
+import { DataplaneState, type StateWorkload } from "../state/dataplane-state.ts";
 import { knownEnds } from "./known-ends.ts";
 import { type FlowText, parseFlow } from "./parse-flow.ts";
 
@@ -10,7 +9,7 @@ for (const workload of ["x/a", "x/b"])
   STATE.workloadEndpoints.set(workload, { id: { workload } } as unknown as StateWorkload);
 STATE.hostEndpoints.set("one/eth0", {} as never);
 const NODE = { type: "Resource", kind: "Node", namespace: "", name: "one" } as const;
-const ENDS = knownEnds(STATE, [], [{ key: NODE, path: "", value: undefined, revision: "", type: "new" }]);
+const ENDS = knownEnds(STATE, [{ key: NODE, path: "", value: undefined, revision: "", type: "new" }]);
 const base = { from: "x/a", to: "x/b", protocol: "TCP", port: 80 };
 
 function parse(change: Partial<Record<keyof FlowText, unknown>>): unknown {

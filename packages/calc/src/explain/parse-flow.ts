@@ -1,5 +1,5 @@
-import type { Flow, FlowEnd } from "@bulrush/calc";
 import { PROTOCOL_NUMBERS, protocolNumber } from "@bulrush/model";
+import type { Flow, FlowEnd } from "./flow.ts";
 import type { KnownEnds } from "./known-ends.ts";
 
 /** A flow as the user writes it, on the command line or in a line of a file. Names as in the file. */

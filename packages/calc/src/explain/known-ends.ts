@@ -1,8 +1,8 @@
 import { nearestName } from "@bulrush/base";
-import type { DataplaneState, FlowEnd } from "@bulrush/calc";
-import type { ManifestResource } from "@bulrush/datastore";
 import { formatAddress, parseAddress } from "@bulrush/ip";
 import type { PodResource, Update } from "@bulrush/model";
+import type { DataplaneState } from "../state/dataplane-state.ts";
+import type { FlowEnd } from "./flow.ts";
 
 /** Where a flow can start or end, by the names that people write. */
 export interface KnownEnds {
@@ -13,13 +13,13 @@ export interface KnownEnds {
 const END_FORMS = "namespace/pod nor an address";
 
 /**
- * The ends that a graph knows, with a good word for pods that stand in the manifests but are none: `namespace/pod`, an
- * address, `node:NAME` for a host itself, `hostendpoint:NODE/NAME`.
+ * The ends that a graph knows: `namespace/pod`, an address, `node:NAME` for a host itself, `hostendpoint:NODE/NAME`. With
+ * `podResources` there is a good word for pods that are there but are no workloads.
  */
 export function knownEnds(
   state: DataplaneState,
-  resources: readonly ManifestResource[],
   updates: readonly Update[],
+  podResources: readonly PodResource[] = [],
 ): KnownEnds {
   const workloads = new Set([...state.workloadEndpoints.values()].map(({ id }) => id.workload));
   const hosts = new Set(
@@ -29,10 +29,7 @@ export function knownEnds(
     }),
   );
   const pods = new Map<string, PodResource>();
-  for (const { resource } of resources) {
-    if (resource.kind !== "Pod") continue;
-    pods.set(`${resource.metadata.namespace ?? "default"}/${resource.metadata.name}`, resource as PodResource);
-  }
+  for (const pod of podResources) pods.set(`${pod.metadata.namespace ?? "default"}/${pod.metadata.name}`, pod);
   const unknown = (what: string, name: string, names: Iterable<string>): { readonly problem: string } => {
     const near = nearestName(name, [...names]);
     return { problem: `Unknown ${what} "${name}"${near === undefined ? "" : `; did you mean "${near}"?`}` };
