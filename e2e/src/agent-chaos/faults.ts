@@ -1,12 +1,5 @@
 import { must } from "@bulrush/base";
-import {
-  type ConntrackConnection,
-  type LinkChange,
-  openConntrack,
-  openRouteConnection,
-  type RouteConnection,
-  type RouteOperation,
-} from "@bulrush/netlink";
+import { type LinkChange, openRouteConnection, type RouteConnection, type RouteOperation } from "@bulrush/netlink";
 import { type NftConnection, openNftConnection, Transaction } from "@bulrush/nftables";
 import type { LabSession } from "../lab/session.ts";
 import type { Choices } from "../random/choices.ts";
@@ -24,7 +17,6 @@ export interface HostHands {
   readonly name: string;
   readonly nft: NftConnection;
   readonly routes: RouteConnection;
-  readonly conntrack: ConntrackConnection;
   close(): void;
 }
 
@@ -32,15 +24,12 @@ export function openHands(session: LabSession, name: string): HostHands {
   const namespace = must(session.cluster.network.host(name), name).namespace.path;
   const nft = openNftConnection({ namespace });
   const routes = openRouteConnection({ namespace });
-  const conntrack = openConntrack({ namespace });
   return {
     name,
     nft,
     routes,
-    conntrack,
     close() {
       nft.close();
-      conntrack.close();
       routes.close();
     },
   };

@@ -111,7 +111,7 @@ export function proveClosed(reports: readonly TrafficReport[], what: string): vo
 export async function settleTraffic(traffic: Traffic): Promise<void> {
   traffic.reset();
   await waitFor("old attempts are over", () =>
-    traffic.report().every(({ name, sent }) => !name.includes("connects") || sent > 60) ? true : undefined,
+    traffic.report().every(({ name, sent }) => !/connects|clings/.test(name) || sent > 60) ? true : undefined,
   );
   traffic.reset();
 }

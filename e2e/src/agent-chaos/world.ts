@@ -17,8 +17,6 @@ const CHURN = 40;
 const PATIENCE_MS = 180_000;
 const KINDS: readonly TrafficKind[] = ["established", "connects", "datagrams"];
 const SERVER = "10.65.1.10";
-/** Whose packets must not get through. */
-export const STRANGERS: readonly string[] = ["10.65.1.12", "10.65.2.12", "10.65.9.21", "10.65.9.22"];
 const VAULT = "10.65.9.2";
 
 /** A server that friends may reach and strangers may not, and a vault whose friends and spies are known by networks. */
@@ -83,8 +81,7 @@ export function adminSocket(host: string): string {
 
 /**
  * Traffic from every client that never stops. Names begin with `friend` for what must get through, with `stranger` for
- * what must not. A stranger has no lasting connection: one that was made while somebody had deleted the rules would be
- * let through for ever after, as every established one is.
+ * what must not. Strangers cling to what connections they get while somebody has deleted the rules.
  */
 export async function startChaosTraffic(session: LabSession): Promise<Traffic> {
   const namespace = (name: string): TrafficFlow["from"] => must(session.cluster.network.pod(name), name).namespace;
@@ -109,7 +106,8 @@ export async function startChaosTraffic(session: LabSession): Promise<Traffic> {
       KINDS.flatMap((kind, j) => {
         const port = 7001 + j * 100 + i * 10;
         const friend = flow("friend", kind, `world/friend-${place}`, "world/server", SERVER, port);
-        if (kind === "established") return [friend];
+        if (kind === "established")
+          return [friend, flow("stranger", "clings", `world/stranger-${place}`, "world/server", SERVER, port + 1)];
         return [friend, flow("stranger", kind, `world/stranger-${place}`, "world/server", SERVER, port + 1)];
       }),
     ),

@@ -19,8 +19,9 @@ import {
 /**
  * `established`: one TCP connection that is made at the start and carries a byte every few milliseconds.
  * `connects`: a new TCP connection every few milliseconds. `datagrams`: a UDP datagram every few milliseconds.
+ * `clings`: as `connects`, but connections that are made stay, the last few of them, and carry bytes.
  */
-export type TrafficKind = "established" | "connects" | "datagrams";
+export type TrafficKind = "established" | "connects" | "datagrams" | "clings";
 
 export interface TrafficFlow {
   readonly name: string;
@@ -46,6 +47,8 @@ interface Running {
   sender: number | undefined;
   readonly accepted: number[];
   readonly attempts: { readonly fd: number; readonly sinceMs: number }[];
+  /** Connections of `clings`, oldest first. */
+  readonly kept: number[];
   sent: number;
   delivered: number;
   lastDeliveryMs: number;
@@ -53,10 +56,12 @@ interface Running {
   nextMs: number;
 }
 
-const EVERY_MS: Readonly<Record<TrafficKind, number>> = { established: 4, connects: 10, datagrams: 2 };
+const EVERY_MS: Readonly<Record<TrafficKind, number>> = { established: 4, connects: 10, datagrams: 2, clings: 10 };
 /** An attempt that got no answer is given up after this, and another is made. */
 const ATTEMPT_MS = 300;
 const MAX_ATTEMPTS = 32;
+/** Connections of one `clings` flow. */
+const MAX_KEPT = 8;
 const BYTE = Buffer.from([1]);
 
 /**
@@ -83,6 +88,7 @@ export class Traffic {
         sender: undefined,
         accepted: [],
         attempts: [],
+        kept: [],
         sent: 0,
         delivered: 0,
         lastDeliveryMs: nowMs,
@@ -128,10 +134,10 @@ export class Traffic {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#loop;
-    for (const { listener, sender, accepted, attempts } of this.#running) {
+    for (const { listener, sender, accepted, attempts, kept } of this.#running) {
       closeSocket(listener);
       if (sender !== undefined) closeSocket(sender, { reset: true });
-      for (const fd of accepted) closeSocket(fd, { reset: true });
+      for (const fd of [...accepted, ...kept]) closeSocket(fd, { reset: true });
       for (const { fd } of attempts) closeSocket(fd, { reset: true });
     }
   }
@@ -158,7 +164,8 @@ function count(running: Running, nowMs: number, howMany = 1): void {
 
 function send(running: Running, nowMs: number): void {
   const { flow } = running;
-  if (flow.kind === "connects") {
+  for (const fd of running.kept) tryWrite(fd);
+  if (flow.kind === "connects" || flow.kind === "clings") {
     if (running.attempts.length >= MAX_ATTEMPTS) return;
     const fd = flow.from.run(() => openSocket(flow.address.family, "stream"));
     running.sent++;
@@ -194,9 +201,12 @@ function receive(running: Running, nowMs: number): void {
   }
   for (let fd = accept(listener); fd !== undefined; fd = accept(listener)) {
     if (flow.kind === "established") accepted.push(fd);
-    else closeSocket(fd, { reset: true });
+    else if (flow.kind === "clings") {
+      accepted.push(fd);
+      while (accepted.length > MAX_KEPT) closeSocket(accepted.shift() ?? 0, { reset: true });
+    } else closeSocket(fd, { reset: true });
   }
-  if (flow.kind === "connects") {
+  if (flow.kind === "connects" || flow.kind === "clings") {
     const ready = pollSockets(
       attempts.map(({ fd }) => ({ fd, events: POLLOUT })),
       0,
@@ -208,10 +218,12 @@ function receive(running: Running, nowMs: number): void {
       if (!isDone && nowMs - attempt.sinceMs < ATTEMPT_MS) continue;
       const errno = isDone ? socketError(attempt.fd) : -1;
       if (errno === 0 || errno === 104) count(running, nowMs);
-      closeSocket(attempt.fd, { reset: true });
       attempts.splice(i, 1);
+      if (errno === 0 && flow.kind === "clings") running.kept.push(attempt.fd);
+      else closeSocket(attempt.fd, { reset: true });
+      while (running.kept.length > MAX_KEPT) closeSocket(running.kept.shift() ?? 0, { reset: true });
     }
-    return;
+    if (flow.kind === "connects") return;
   }
   const ready = pollSockets(
     accepted.map((fd) => ({ fd, events: POLLIN })),

@@ -1,7 +1,7 @@
 import { messageOf, seededRandom } from "@bulrush/base";
 import { type Fault, FAULTS, type HostHands, makeNoise, openHands } from "../agent-chaos/faults.ts";
 import { proveClosed, proveTraffic, settleTraffic, untilReported, untilWhole, waitFor } from "../agent-chaos/watch.ts";
-import { chaosWorld, saveWorld, startChaosSession, startChaosTraffic, STRANGERS } from "../agent-chaos/world.ts";
+import { chaosWorld, saveWorld, startChaosSession, startChaosTraffic } from "../agent-chaos/world.ts";
 import type { LabSession } from "../lab/session.ts";
 import type { Traffic } from "../lab/traffic.ts";
 import { Choices } from "../random/choices.ts";
@@ -105,9 +105,6 @@ class ChaosRun {
     this.totals.longestRepairMs = Math.max(this.totals.longestRepairMs, tookMs);
     if (fault.opens) {
       this.totals.longestOpenMs = Math.max(this.totals.longestOpenMs, tookMs);
-      // A connection that was made while the rules were gone is an established one for as long as conntrack knows it, and
-      // so is the next one from the same port. That is not what is tried here.
-      for (const { conntrack } of Object.values(this.#hands)) conntrack.deleteFlowsOf(STRANGERS);
       await settleTraffic(this.#traffic);
     } else proveClosed(this.#traffic.report(), fault.name);
     await this.#prove(`After the repair of: ${fault.name}`);

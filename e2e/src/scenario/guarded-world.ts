@@ -17,7 +17,11 @@ interface HasNetwork {
   readonly cluster: { readonly network: LabNetwork };
 }
 
-const PORTS: Readonly<Record<TrafficKind, number>> = { established: 7001, connects: 7002, datagrams: 7003 };
+const PORTS: Readonly<Record<Exclude<TrafficKind, "clings">, number>> = {
+  established: 7001,
+  connects: 7002,
+  datagrams: 7003,
+};
 /** On a machine that does much else. */
 const START_MS = 60_000;
 const CLIENTS = [

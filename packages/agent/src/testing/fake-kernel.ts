@@ -23,7 +23,7 @@ export class FakeKernel {
             apply: () => [],
             close: () => {},
           },
-          conntrack: { deleteFlowsOf: () => {} },
+          conntrack: { deleteFlowsOf: () => {}, deleteFlowsWhere: () => 0 },
           openAnnouncementWatch: () => ({ heard: () => false, close: () => {} }),
           files: { read: () => undefined, list: () => [], write: () => {}, remove: () => {} },
           sysctls: { read: () => "0", write: () => {} },

@@ -17,7 +17,7 @@ export type RouteAccess = Pick<
 >;
 
 /** What the dataplane needs of connection tracking. */
-export type FlowAccess = Pick<ConntrackConnection, "deleteFlowsOf">;
+export type FlowAccess = Pick<ConntrackConnection, "deleteFlowsOf" | "deleteFlowsWhere">;
 
 /** Kernel settings below /proc/sys, by path without that prefix: "net/ipv4/ip_forward". */
 export interface Sysctls {

@@ -14,12 +14,14 @@ import { InterfaceMonitor } from "../interface/interface-monitor.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { Interfaces } from "../manager/interfaces.ts";
 import { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
+import { FlowRecheck } from "../recheck/flow-recheck.ts";
 import type { RoutesResult } from "../route/routes-manager.ts";
 import type { DataplaneStatus } from "../status.ts";
 import { createHostState, type HostState } from "./host-state.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
 import { RulesetProgrammer } from "./ruleset-programmer.ts";
 import type { Item, Running } from "./running.ts";
+import { statusCounters } from "./status-counters.ts";
 import { Throttle } from "./throttle.ts";
 
 const RETRY = { initialMs: 100, maxMs: 10_000 } as const;
@@ -223,9 +225,9 @@ class DataplaneLoop implements InspectableDataplane {
   #inspect(): DriftReport {
     const repairs = this.#running?.drift.repairs() ?? [];
     if (this.#running === undefined || this.#counters.applies === 0 || this.#stopped) return notReady(repairs);
-    const { programmer, state } = this.#running;
+    const { programmer, recheck, state } = this.#running;
     return inspectKernel({
-      pending: this.#dirty,
+      pending: this.#dirty || recheck.isDue,
       repairs,
       parts: {
         nf_tables: () => programmer.inspect(),
@@ -287,6 +289,14 @@ class DataplaneLoop implements InspectableDataplane {
       },
       onWarning,
     });
+    const recheck = new FlowRecheck({
+      kernel,
+      clock,
+      interfaces: this.#interfaces,
+      tables: state.ruleset.tables,
+      onWarning,
+      wakeIn: (delayMs) => this.#wakeIn("recheck", delayMs),
+    });
     const programmer = new RulesetProgrammer({
       nft: kernel.nft,
       clock,
@@ -295,7 +305,11 @@ class DataplaneLoop implements InspectableDataplane {
       watch: drift,
       onForeignChange: () => drift.noteForeignChange(""),
       onReadBack: (startMs, endMs) => drift.noteReadBack(startMs, endMs),
-      onDrift: (items) => drift.repaired(items),
+      onDrift: (items) => {
+        drift.repaired(items);
+        recheck.note();
+      },
+      onUnfiltered: () => recheck.note(),
       onWarning,
     });
     drift.start();
@@ -330,7 +344,7 @@ class DataplaneLoop implements InspectableDataplane {
       for (const device of state.devices) device.queueResync();
     });
     refresh("interface-refresh", parsed.interfaceRefreshMs, () => this.#resyncInterfaces(monitor));
-    return { config: parsed, state, programmer, monitor, drift, flows, leftovers };
+    return { config: parsed, state, programmer, recheck, monitor, drift, flows, leftovers };
   }
 
   #resyncInterfaces(monitor: InterfaceMonitor): void {
@@ -341,7 +355,7 @@ class DataplaneLoop implements InspectableDataplane {
     }
   }
 
-  async #apply({ config, drift, leftovers, programmer, state }: Running): Promise<void> {
+  async #apply({ config, drift, leftovers, programmer, recheck, state }: Running): Promise<void> {
     const { events, kernel } = this.#options;
     const startMs = this.#clock.monotonicMs();
     this.#dirty = false;
@@ -358,6 +372,8 @@ class DataplaneLoop implements InspectableDataplane {
     // Not before the rules: a host that forwards without them lets everything through.
     if (this.#counters.applies === 0) this.#makeRouter(config);
     if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
+    // Once routes say where flows lead.
+    failures.push(...recheck.run());
     this.#devicesStep(state, failures);
     failures.push(...state.mtuFile.apply(kernel.files));
     failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
@@ -457,22 +473,10 @@ class DataplaneLoop implements InspectableDataplane {
   }
 
   #status(): DataplaneStatus {
-    const { programmer, state } = this.#running ?? {};
-    const [ip, ip6] = state === undefined ? [] : [...state.ruleset.tables.values()].map((table) => table.counts());
     return {
       ...this.#phase(),
       ready: this.#counters.applies > 0 && !this.#stopped,
-      counters: {
-        ...this.#counters,
-        applyFailures: this.#counters.applyFailures + (programmer?.counters.failures ?? 0),
-        nftTransactions: programmer?.counters.transactions ?? 0,
-        nftReads: programmer?.counters.reads ?? 0,
-        drift: { chain: 0, set: 0, map: 0, ...programmer?.counters.drift, ...this.#drift },
-        chains: { ip: ip?.chains ?? 0, ip6: ip6?.chains ?? 0 },
-        rules: { ip: ip?.rules ?? 0, ip6: ip6?.rules ?? 0 },
-        sets: { ip: ip?.sets ?? 0, ip6: ip6?.sets ?? 0 },
-        routes: state?.routes.counts() ?? { ip: 0, ip6: 0 },
-      },
+      counters: statusCounters(this.#counters, this.#drift, this.#running),
     };
   }
 

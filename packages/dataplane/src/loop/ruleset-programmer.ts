@@ -46,6 +46,8 @@ export interface ProgrammerOptions {
   readonly onReadBack?: (startMs: number, endMs: number) => void;
   /** What others had changed, and a write is putting right. */
   readonly onDrift?: (items: readonly DriftItem[]) => void;
+  /** At the first write: a table of ours was not there at all, and nothing stood in for it. */
+  readonly onUnfiltered?: () => void;
   readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -200,6 +202,7 @@ export class RulesetProgrammer {
     for (const table of tables) {
       const present: TableReadback | undefined = nft.readTable(table.family, table.name);
       this.counters.reads++;
+      if (present === undefined && !this.#adopted) this.#noteUnfiltered(table);
       planTable(table.state(), present, transaction);
     }
     this.#planEndOfStandby(transaction);
@@ -230,6 +233,11 @@ export class RulesetProgrammer {
     const transaction = new Transaction();
     for (const table of tables) removeTable(transaction, table);
     if (!transaction.isEmpty) this.#runOne(transaction);
+  }
+
+  #noteUnfiltered({ family, name }: DesiredTable): void {
+    const standby = this.#options.nft.readTable(family, standbyName(name));
+    if (standby === undefined || !isLive(standby)) this.#options.onUnfiltered?.();
   }
 
   /** Plans the end of a stand-in that was left, with the batch that puts the tables themselves in force. */

@@ -5,6 +5,7 @@ import type { DriftWatch } from "../drift/drift-watch.ts";
 import type { FlowLog } from "../flow-log/flow-log.ts";
 import type { InterfaceMonitor } from "../interface/interface-monitor.ts";
 import type { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
+import type { FlowRecheck } from "../recheck/flow-recheck.ts";
 import type { HostState } from "./host-state.ts";
 import type { RulesetProgrammer } from "./ruleset-programmer.ts";
 
@@ -19,6 +20,7 @@ export interface Running {
   readonly config: DataplaneConfig;
   readonly state: HostState;
   readonly programmer: RulesetProgrammer;
+  readonly recheck: FlowRecheck;
   readonly monitor: InterfaceMonitor;
   readonly drift: DriftWatch;
   readonly flows: FlowLog;

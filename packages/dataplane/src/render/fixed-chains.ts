@@ -9,6 +9,7 @@ import {
   outputChain,
   workloadToHostChain,
 } from "./filter-chains.ts";
+import { HOOK_CHAIN } from "./hook-chain.ts";
 import { type Layer, layered, rule } from "./layer.ts";
 import { manglePostroutingChain, manglePreroutingChain } from "./mangle-chains.ts";
 import { hasPostrouting, natDestinationChain, natPostroutingChain } from "./nat-chains.ts";
@@ -29,14 +30,6 @@ export interface FixedChains {
  * destinations are translated when filter runs, and our masquerade follows its own.
  */
 const PRIORITY = { raw: -300, mangle: -150, filter: 0, natDestination: -100, natPostrouting: 110 } as const;
-
-const HOOK_CHAIN = {
-  prerouting: "PREROUTING",
-  input: "INPUT",
-  forward: "FORWARD",
-  output: "OUTPUT",
-  postrouting: "POSTROUTING",
-} as const;
 
 /**
  * All fixed chains of one family. A hook where nothing is to be decided is not taken: no mangle and no output hooks

@@ -19,6 +19,9 @@ import {
 import type { RouteAccess } from "../kernel/kernel.ts";
 import { FakeQueues } from "./fake-queues.ts";
 
+/** linux/rtnetlink.h: RT_TABLE_MAIN */
+const MAIN_TABLE = 254;
+
 type MonitorCallbacks = Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">;
 
 /** Links, addresses, routes and neighbours in memory, with the kernel's manners as far as the tests need them. */
@@ -57,11 +60,12 @@ export class FakeRoutes implements RouteAccess {
     return this.links().find((link) => link.name === name);
   }
 
-  routes(filter: { readonly family?: 4 | 6; readonly device?: number } = {}): Route[] {
+  routes(filter: { readonly family?: 4 | 6; readonly table?: number | "all"; readonly device?: number } = {}): Route[] {
     this.routeListings++;
     if (this.failListings) throw failure("Dump routes", "EINTR");
     return [...this.#routes.values()].filter(
-      ({ destination, device }) =>
+      ({ destination, device, table = MAIN_TABLE }) =>
+        (filter.table === "all" || (filter.table ?? MAIN_TABLE) === table) &&
         (filter.family === undefined || destination.includes(":") === (filter.family === 6)) &&
         (filter.device === undefined || device === filter.device),
     );

@@ -7,7 +7,7 @@ import type { MessageWriter } from "../message/message-writer.ts";
 import { writeNfgen } from "../message/nfgen.ts";
 import { NetlinkSocket } from "../socket/netlink-socket.ts";
 import { kernelTests } from "../testing/kernel-tests.ts";
-import type { FlowFilter } from "./flow.ts";
+import type { Flow, FlowFilter } from "./flow.ts";
 import { openConntrack } from "./open-conntrack.ts";
 
 const CT_NEW = 1 << 8;
@@ -139,6 +139,15 @@ kernelTests(import.meta.filename, () => {
       () => openConntrack().deleteFlowsOf(["10.0.0.2", "10.0.0.0/8"]),
       (error) => hasCode(error, "NETLINK_ARGUMENT"),
     );
+  });
+
+  test("deleteFlowsWhere() removes what it is told to, of both families, and counts it", () => {
+    const { left } = fill();
+    const ports = new Set([54, 55, 57]);
+    const isVictim = ({ original }: Flow): boolean => ports.has(original.destinationPort ?? 0);
+    assert.equal(openConntrack().deleteFlowsWhere(isVictim), 3);
+    assert.deepEqual(left(), ["10.0.0.1>10.0.0.2", "fd00::1>fd00::2"]);
+    assert.equal(openConntrack().deleteFlowsWhere(isVictim), 0);
   });
 
   test("deleteFlows() refuses a filter that is empty, unreadable or of two families", () => {

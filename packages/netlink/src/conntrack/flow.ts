@@ -14,7 +14,7 @@ export interface Flow {
   readonly protocol: number;
   readonly original: FlowTuple;
   readonly reply: FlowTuple;
-  /** IPS_ bits: seen-reply 2, assured 4, snat 0x10, dnat 0x20, offload 0x4000. */
+  /** IPS_ bits: expected 1, seen-reply 2, assured 4, snat 0x10, dnat 0x20, offload 0x4000. */
   readonly status: number;
   readonly mark: number;
   readonly zone: number;
@@ -43,5 +43,7 @@ export interface ConntrackConnection {
    * address.
    */
   deleteFlowsOf(addresses: readonly string[]): void;
+  /** Lists all flows, and removes those that `matches` says yes to. How many were removed; others may have ended meanwhile. */
+  deleteFlowsWhere(matches: (flow: Flow) => boolean): number;
   close(): void;
 }

@@ -68,8 +68,13 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
     deleteListed(parsed.family, parsed, (flow) => flowMatches(flow, parsed));
   }
 
-  /** Lists the flows of a family that match and deletes them one by one. `filter` may spare the listing of others. */
-  function deleteListed(family: 4 | 6, filter: ParsedFilter | undefined, matches: (flow: Flow) => boolean): void {
+  /**
+   * Lists the flows of a family that match and deletes them one by one, and says how many. `filter` may spare the listing
+   * of others.
+   */
+  function deleteListed(family: 4 | 6, filter: ParsedFilter | undefined, matches: (flow: Flow) => boolean): number {
+    let deleted = 0;
+    let failure: unknown;
     for (const flow of dump(kernelFamily(family), filter, (message) => decodeIdentity(message, matches))) {
       try {
         socket.request("Delete flow", CT_DELETE, 0, (writer) => {
@@ -77,11 +82,18 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
           writer.attrBytes(CTA.TUPLE_ORIG | NLA_F_NESTED, flow.tuple);
           if (flow.zone !== undefined) writer.attrBytes(CTA.ZONE, flow.zone);
         });
+        deleted++;
       } catch (error) {
-        // It ended in the meantime.
-        if (!hasErrno(error, "ENOENT")) throw error;
+        // It ended in the meantime. Any other failure is one flow's (EBUSY of an offloaded one), and holds up no other.
+        if (!hasErrno(error, "ENOENT")) failure ??= error;
       }
     }
+    if (failure !== undefined) throw failure;
+    return deleted;
+  }
+
+  function deleteFlowsWhere(matches: (flow: Flow) => boolean): number {
+    return deleteListed(4, undefined, matches) + deleteListed(6, undefined, matches);
   }
 
   function deleteFlowsOf(addresses: readonly string[]): void {
@@ -106,7 +118,7 @@ export function openConntrack(options: ConntrackOptions = {}): ConntrackConnecti
     }
   }
 
-  return { flows, deleteFlows, deleteFlowsOf, close: () => socket.close() };
+  return { flows, deleteFlows, deleteFlowsOf, deleteFlowsWhere, close: () => socket.close() };
 }
 
 /**

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { openConntrack } from "@bulrush/netlink";
+import { kernelTests } from "@bulrush/netlink/testing";
+import { type KernelDataplane, startKernelDataplane, until } from "../testing/kernel-dataplane.ts";
+import { KernelLab } from "../testing/kernel-lab.ts";
+import { IN_SYNC, policy, policyId, profile, rule, tier, workload } from "../testing/messages.ts";
+
+const A = "10.65.0.2";
+const A6 = "fd65::2";
+const EXT = "192.168.7.2";
+const P = policyId("np/default/p");
+const port = (number: number) => ({ first: number, last: number });
+
+/** Rules that somebody has taken away, flows that come in meanwhile, and what is left of these afterwards. */
+kernelTests(import.meta.filename, () => {
+  let lab: KernelLab;
+  let dataplane: KernelDataplane;
+  const world = () =>
+    [
+      policy(P, [rule("allow", { protocol: { name: "tcp" }, dst_ports: [port(80)] })]),
+      profile("open", [], [rule("allow")]),
+      workload("a", {
+        ipv4_nets: [`${A}/32`],
+        ipv6_nets: [`${A6}/128`],
+        mac: lab.macOf("a"),
+        profile_ids: ["open"],
+        tiers: [tier("default", [P])],
+      }),
+      IN_SYNC,
+    ] as const;
+  const tracked = (): readonly number[] => {
+    const conntrack = openConntrack();
+    const ports = conntrack
+      .flows()
+      .filter(({ original, reply }) => [original.source, reply.source].some((one) => one === A || one === A6))
+      .map(({ original }) => original.destinationPort ?? 0);
+    conntrack.close();
+    return ports.sort((a, b) => a - b);
+  };
+  const start = async (): Promise<void> => {
+    dataplane = startKernelDataplane();
+    await dataplane.send(...world());
+    await until("the pod has its route", () => lab.run("ip route").includes(`${A} dev calia`));
+  };
+
+  before(async () => {
+    lab = new KernelLab();
+    lab.addIpv6("fd07::1", "fd07::2", "fd65::/64");
+    lab.addPod("a", A, A6);
+    // Somebody else's rules keep connection tracking on while ours are gone, as kube-proxy's would.
+    for (const family of ["ip", "ip6"])
+      lab.nft(`table ${family} other { chain c { type filter hook forward priority 10; ct state new counter; }; }`);
+    await Promise.all([lab.serve("a", 80, 81), lab.serve("ext", 82)]);
+    await start();
+  });
+  after(async () => {
+    await dataplane.stop();
+    lab.close();
+  });
+
+  it("a connection that is denied does not outlive the repair, and allowed ones do, of both families", async () => {
+    const allowed = [await lab.openConnection("ext", A, 80), await lab.openConnection("a", EXT, 82)];
+    // As a program that stops listening to the kernel would find it: the table is gone for as long as this takes.
+    await dataplane.stop();
+    lab.nft("delete table ip calico; delete table ip6 calico;");
+    const denied = [await lab.openConnection("ext", A, 81), await lab.openConnection("ext", A6, 81)];
+    for (const echo of [...allowed, ...denied]) assert.equal(await echo("one"), "one");
+    assert.deepEqual(tracked(), [80, 81, 81, 82]);
+    await start();
+    await until("the denied ones are no more tracked", () => !tracked().includes(81));
+    for (const echo of allowed) assert.equal(await echo("two"), "two");
+    for (const echo of denied) assert.equal(await echo("two"), "");
+    assert.deepEqual(tracked(), [80, 82]);
+  });
+
+  it("a connection that came in while rules were flushed under a running dataplane ends with the repair", async () => {
+    const echo = await lab.openConnection("ext", A, 80);
+    await lab.openDatagrams("a", A, 4000);
+    const outside = await lab.openDatagrams("ext", EXT, 4001);
+    // Until one has come through: the repair is quick, and the hole has to be hit.
+    await until("a datagram has passed a hole", () => {
+      lab.nft("flush chain ip calico filter-FORWARD");
+      outside.send(A, 4000, "x");
+      return tracked().includes(4000);
+    });
+    const isWhole = (): boolean => lab.run("nft list chain ip calico filter-FORWARD").includes("jump");
+    await until("the hole is closed, and the flow ended", () => isWhole() && !tracked().includes(4000));
+    outside.send(A, 4000, "late");
+    assert.equal(await echo("one"), "one");
+    assert.ok(!tracked().includes(4000));
+  });
+});

@@ -1,0 +1,114 @@
+import { CidrTrie, parseAddress, parseCidr } from "@bulrush/ip";
+import type { Flow } from "@bulrush/netlink";
+import type { TableState } from "@bulrush/nftables";
+import type { FlowAccess, RouteAccess } from "../kernel/kernel.ts";
+import type { Interfaces } from "../manager/interfaces.ts";
+import { layered } from "../render/layer.ts";
+import { HOOK_CHAIN } from "../render/hook-chain.ts";
+import type { Family } from "../render/statements.ts";
+import { PacketJudge } from "./judge-packet.ts";
+import type { JudgedPacket } from "./judged-packet.ts";
+
+/** enum ip_conntrack_status: IPS_EXPECTED, of a flow that another one has announced. */
+const EXPECTED = 1;
+
+/** What a recheck needs to know. Nothing of it may change during the call. */
+export interface RecheckInputs {
+  readonly routes: Pick<RouteAccess, "routes">;
+  readonly conntrack: Pick<FlowAccess, "deleteFlowsWhere">;
+  readonly interfaces: Interfaces;
+  /** The rules that are in force, by family. */
+  readonly tables: ReadonlyMap<Family, TableState>;
+}
+
+/**
+ * Ends the flows that policy denies. Whatever is established is let through by every later packet, so a flow that was
+ * made while somebody had taken the rules away would live for as long as it likes.
+ *
+ *     tracked flow ──> its first packet, as it would come now ──rules in force──> dropped: the flow is deleted
+ *                                                                              └> accepted, or not known: it stays
+ *
+ * A flow of an allowed connection is never deleted, as its translated addresses would be lost with it. Flows that others
+ * have announced (RELATED) stay, and those of other zones. Gives the number of deleted flows; throws when flows or routes
+ * cannot be listed.
+ */
+export function endDeniedFlows({ conntrack, interfaces, routes, tables }: RecheckInputs): number {
+  const ways = new Map<Family, Ways>();
+  const judges = new Map<Family, PacketJudge>();
+  for (const [family, table] of tables) {
+    ways.set(family, new Ways(routes, family, interfaces));
+    judges.set(family, new PacketJudge(table));
+  }
+  return conntrack.deleteFlowsWhere((flow) => {
+    const way = ways.get(flow.family);
+    const judge = judges.get(flow.family);
+    return way !== undefined && judge !== undefined && isDenied(flow, way, judge);
+  });
+}
+
+function isDenied(flow: Flow, ways: Ways, judge: PacketJudge): boolean {
+  if (flow.zone !== 0 || (flow.status & EXPECTED) !== 0) return false;
+  const { original, reply } = flow;
+  // The destination as it was translated; the source is translated behind all of our rules.
+  const from = ways.to(original.source);
+  const to = ways.to(reply.source);
+  if (from === undefined || to === undefined || (from === LOCAL && to === LOCAL)) return false;
+  const packet: JudgedPacket = {
+    family: flow.family,
+    inInterface: from,
+    outInterface: to,
+    source: original.source,
+    destination: reply.source,
+    protocol: flow.protocol,
+    sourcePort: original.sourcePort,
+    destinationPort: reply.sourcePort,
+    status: flow.status,
+  };
+  const sent: JudgedPacket = {
+    ...packet,
+    outInterface: LOCAL,
+    destination: original.destination,
+    destinationPort: original.destinationPort,
+  };
+  const prerouting = [layered("mangle", HOOK_CHAIN.prerouting), sent] as const;
+  const postrouting = [layered("mangle", HOOK_CHAIN.postrouting), { ...packet, inInterface: LOCAL }] as const;
+  const filter = (hook: "input" | "forward" | "output"): readonly [string] => [layered("filter", HOOK_CHAIN[hook])];
+  if (from === LOCAL) return judge.judge(packet, [filter("output"), postrouting]) === "drop";
+  return judge.judge(packet, [prerouting, filter(to === LOCAL ? "input" : "forward")]) === "drop";
+}
+
+/** This host itself, as the interface of a packet that comes from it or goes to it. */
+const LOCAL = "";
+/** linux/rtnetlink.h: RT_TABLE_LOCAL, what the kernel takes for its own, and asks ahead of the main one. */
+const LOCAL_TABLE = 255;
+
+/** Which interface leads to an address, by the tables local and main; rules of policy routing are not asked. */
+class Ways {
+  readonly #local = new CidrTrie<boolean>();
+  readonly #main = new CidrTrie<{ readonly metric: number; readonly name: string | undefined }>();
+
+  constructor(access: RecheckInputs["routes"], family: Family, interfaces: Interfaces) {
+    for (const { destination, type } of access.routes({ family, table: LOCAL_TABLE })) {
+      const cidr = parseCidr(destination);
+      if (cidr !== undefined) this.#local.set(cidr, type === "local");
+    }
+    for (const { destination, device, metric = 0, type } of access.routes({ family })) {
+      const cidr = parseCidr(destination);
+      if (cidr === undefined) continue;
+      const known = this.#main.get(cidr);
+      if (known !== undefined && known.metric <= metric) continue;
+      // A route without one device, or without any, says nothing of the interface.
+      const isPlain = device !== undefined && (type === undefined || type === "unicast");
+      this.#main.set(cidr, { metric, name: isPlain ? interfaces.byIndex(device)?.name : undefined });
+    }
+  }
+
+  /** "" for this host's own addresses; `undefined` where it is not known. */
+  to(text: string): string | undefined {
+    const address = parseAddress(text);
+    if (address === undefined) return undefined;
+    const own = this.#local.lookup(address)?.[1];
+    if (own !== undefined) return own ? LOCAL : undefined;
+    return this.#main.lookup(address)?.[1].name;
+  }
+}

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+import type { Flow } from "@bulrush/netlink";
+import type { InspectableDataplane } from "../handle.ts";
+import { FakeHost } from "../testing/fake-host.ts";
+import { IN_SYNC, policy, policyId, profile, rule, tier, workload } from "../testing/messages.ts";
+
+const CALICO = { family: "ip", name: "calico" } as const;
+const A = "10.65.0.2";
+const REMOTE = "192.168.7.2";
+const P = policyId("np/default/p");
+const WEB = { protocol: { name: "tcp" }, dst_ports: [{ first: 80, last: 80 }] } as const;
+const WORLD = [
+  policy(P, [rule("allow", WEB)]),
+  profile("open", [], [rule("allow")]),
+  workload("a", { ipv4_nets: [`${A}/32`], profile_ids: ["open"], tiers: [tier("default", [P])] }),
+  IN_SYNC,
+] as const;
+
+function flow(from: string, to: string, port: number, fields: Partial<Flow> = {}): Flow {
+  return {
+    family: 4,
+    protocol: 6,
+    original: { source: from, destination: to, sourcePort: 40000 + port, destinationPort: port },
+    reply: { source: to, destination: from, sourcePort: port, destinationPort: 40000 + port },
+    status: 0,
+    mark: 0,
+    zone: 0,
+    ...fields,
+  };
+}
+
+describe("after rules were missing", () => {
+  let host: FakeHost;
+  let dataplane: InspectableDataplane;
+  const portsLeft = (): number[] => host.flows.tracked.map(({ original }) => original.destinationPort ?? 0);
+
+  beforeEach(async () => {
+    host = new FakeHost();
+    host.routes.setLink(2, "eth0");
+    host.routes.setLink(5, "calia");
+    host.routes.putRoute({ destination: "0.0.0.0/0", device: 2, via: "192.168.7.9", metric: 0 });
+    dataplane = host.start();
+    await host.send(dataplane, ...WORLD);
+    await host.advance(1000);
+  });
+
+  it("flows that policy denies are ended, and all others stay", async () => {
+    host.flows.tracked = [
+      flow(REMOTE, A, 80),
+      flow(REMOTE, A, 81),
+      flow(A, REMOTE, 82),
+      flow(REMOTE, "10.99.0.1", 83),
+      // An announced one, and one of another zone.
+      flow(REMOTE, A, 84, { status: 1 }),
+      flow(REMOTE, A, 85, { zone: 7 }),
+    ];
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    await host.advance(200);
+    assert.deepEqual(portsLeft(), [80, 82, 83, 84, 85]);
+    assert.ok(host.logs.some((line) => line.startsWith("warn End flows that policy denies")));
+  });
+
+  it("a flow to a service is judged by where it was sent on", async () => {
+    const service = (port: number): Flow => ({
+      ...flow(REMOTE, "10.96.0.1", 443),
+      reply: { source: A, destination: REMOTE, sourcePort: port, destinationPort: 40443 },
+      status: 0x20,
+    });
+    host.flows.tracked = [service(80), service(8080)];
+    await host.editLoudly((transaction) => transaction.flushChain(CALICO, "filter-cali-tw-calia"));
+    await host.advance(200);
+    assert.deepEqual(
+      host.flows.tracked.map(({ reply }) => reply.sourcePort),
+      [80],
+    );
+  });
+
+  it("is done once a repair, and not while nothing is repaired", async () => {
+    const { listed } = host.flows;
+    await host.send(dataplane, policy(P, [rule("allow")]));
+    dataplane.resync();
+    await host.advance(1000);
+    assert.equal(host.flows.listed, listed);
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    await host.advance(1000);
+    assert.equal(host.flows.listed, listed + 1);
+  });
+
+  it("is tried four times where flows cannot be listed, and given up", async () => {
+    host.flows.failing = "*";
+    const { listed } = host.flows;
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    await host.advance(4000);
+    assert.equal(host.flows.listed, listed + 4);
+    assert.equal(host.status?.phase, "in-sync");
+  });
+
+  it("is done by a start that finds no table, and by none that finds one", async () => {
+    await dataplane.stop();
+    const { listed } = host.flows;
+    host.flows.tracked = [flow(REMOTE, A, 81)];
+    dataplane = host.start();
+    await host.send(dataplane, ...WORLD);
+    await host.advance(200);
+    assert.equal(host.flows.listed, listed);
+    await dataplane.stop();
+    host.nft.edit((transaction) => transaction.deleteTable(CALICO));
+    host.routes.dropRoute({ destination: `${A}/32`, metric: 1024 });
+    dataplane = host.start();
+    await host.send(dataplane, ...WORLD);
+    await host.advance(1000);
+    assert.deepEqual(portsLeft(), []);
+  });
+});

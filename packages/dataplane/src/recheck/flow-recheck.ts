@@ -1,0 +1,71 @@
+import { type Clock, messageOf } from "@bulrush/base";
+import type { DesiredTables } from "../desired/tables.ts";
+import { ReadBackPacer } from "../drift/read-back-pacer.ts";
+import type { Kernel } from "../kernel/kernel.ts";
+import type { Interfaces } from "../manager/interfaces.ts";
+import { endDeniedFlows } from "./denied-flows.ts";
+
+/** The first, and three more. */
+const MAX_TRIES = 4;
+
+export interface FlowRecheckOptions {
+  readonly kernel: Pick<Kernel, "conntrack" | "routes">;
+  readonly clock: Clock;
+  readonly interfaces: Interfaces;
+  readonly tables: DesiredTables;
+  readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+  /** Asks for a call of `run` although nothing changes. */
+  readonly wakeIn: (delayMs: number) => void;
+}
+
+/**
+ * When flows are judged again: after each write that put back what was missing, with pauses in proportion to what it
+ * costs. A kernel that does not list its flows is asked 4 times.
+ */
+export class FlowRecheck {
+  readonly #options: FlowRecheckOptions;
+  readonly #pacer = new ReadBackPacer();
+  #isDue = false;
+  #tries = 0;
+
+  constructor(options: FlowRecheckOptions) {
+    this.#options = options;
+  }
+
+  /** True while flows may live that policy denies. */
+  get isDue(): boolean {
+    return this.#isDue;
+  }
+
+  /** Rules of ours were not in force until the write at hand, or not all of them. */
+  note(): void {
+    this.#isDue = true;
+    this.#tries = 0;
+  }
+
+  /** To be called when the rules are in force as the tables say. Gives failures in words. */
+  run(): readonly string[] {
+    if (!this.#isDue) return [];
+    const { clock, interfaces, kernel, onWarning, tables, wakeIn } = this.#options;
+    const startMs = clock.monotonicMs();
+    const waitMs = this.#pacer.waitMs(startMs);
+    if (waitMs > 0) {
+      wakeIn(waitMs);
+      return [];
+    }
+    try {
+      this.#isDue = false;
+      const states = new Map([...tables].map(([family, table]) => [family, table.state()]));
+      const flows = endDeniedFlows({ ...kernel, interfaces, tables: states });
+      if (flows > 0) onWarning("End flows that policy denies, since rules were missing for a while", { flows });
+      return [];
+    } catch (error) {
+      this.#tries++;
+      this.#isDue = this.#tries < MAX_TRIES;
+      const end = this.#isDue ? "" : `; gave up after ${MAX_TRIES} tries, they live on`;
+      return [`End flows that policy denies: ${messageOf(error)}${end}`];
+    } finally {
+      this.#pacer.done(startMs, clock.monotonicMs());
+    }
+  }
+}
