@@ -5,7 +5,7 @@ import type { FlowText } from "./parse-flow.ts";
 const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 
 /** What a flow stands for: itself, or the flows to the backends of `service`; or why there are none. */
-export type FlowTargets =
+type FlowTargets =
   | { readonly service?: string; readonly flows: readonly FlowText[] }
   | { readonly problem: string };
 
