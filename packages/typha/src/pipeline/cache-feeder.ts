@@ -73,6 +73,7 @@ export class CacheFeeder implements SyncerCallbacks {
     this.#pending = [];
     this.#status = undefined;
     const { cache, clock, onPublished } = this.#options;
+    this.#window.onPublish(clock.monotonicMs());
     const result = cache.publish({ updates, status, nowMs: clock.nowMs(), seenAtMs: this.#seenAtMs });
     onPublished?.(result);
   }
@@ -102,8 +103,9 @@ export class CacheFeeder implements SyncerCallbacks {
 
   #schedule(): void {
     const { clock } = this.#options;
-    const delayMs = this.#window.onEvent(clock.monotonicMs());
+    if (this.#cancelTimer !== undefined) return;
+    const delayMs = this.#window.waitMs(clock.monotonicMs());
     if (delayMs <= 0) this.flush();
-    else this.#cancelTimer ??= clock.after(delayMs, () => this.flush());
+    else this.#cancelTimer = clock.after(delayMs, () => this.flush());
   }
 }

@@ -1,44 +1,42 @@
-/** The window never gets longer than this while fan-outs are shorter than it. */
-const MAX_WINDOW_MS = 10;
-/** Under overload, when one fan-out takes longer than that: as long as the fan-out, up to this. */
-const OVERLOAD_WINDOW_MS = 50;
-const FIRST_WINDOW_MS = 1;
-/** Weight of the newest interval in the running mean. */
-const WEIGHT = 0.2;
-/** A longer pause counts as this: after it the stream is idle, whatever it was before. */
-const IDLE_MS = 1000;
+/** Of the time between two publishes, what is left to everything but the fan-out: two parts of five. */
+const PAUSE_SHARE = 2 / 3;
+/** A change never waits longer than this. */
+const MAX_WAIT_MS = 100;
+/** Shorter waits are no waits: a timer is not more exact. */
+const MIN_WAIT_MS = 1;
 
 /**
  * How long to gather changes before they are made a breadcrumb. Nothing at all while the server is idle: a lone change
- * goes out at once. When the last fan-out took more than half of the time between changes, writes are what the server
- * does most, and a write costs the same whether it holds one change or ten: the window grows, and shrinks again when
- * the fan-outs leave room.
+ * goes out at once. A write costs the same whether it holds one change or ten, so under load the next publish waits
+ * until the fan-out of the last one is over, and for a pause of two thirds of it: fan-outs then take three fifths of the
+ * time at most, and what comes meanwhile goes out together.
+ *
+ * ```
+ *   publish |== fan-out ==|-- pause --| publish |== fan-out ==|-- pause --|          | publish, at once
+ *                ^ a change waits from here to there                          nothing came
+ * ```
+ * The wait counts from the last publish and not from the change: one that comes late in it waits no longer than needed.
  *
  * Pure: times are arguments, monotonic milliseconds.
  */
 export class FlushWindow {
-  #windowMs = 0;
   #fanOutMs = 0;
-  #intervalMs = IDLE_MS;
-  #lastEventMs: number | undefined = undefined;
+  #publishedMs = Number.NEGATIVE_INFINITY;
 
-  /** The window as it stands, for metrics. */
+  /** The window as it stands, for metrics: the least time between two publishes; 0 where they need not wait. */
   get windowMs(): number {
-    return this.#windowMs;
+    const windowMs = this.#fanOutMs * (1 + PAUSE_SHARE);
+    return windowMs < MIN_WAIT_MS ? 0 : windowMs;
   }
 
-  /** A change has come. Gives how long to wait before publishing it; 0: do it now. */
-  onEvent(nowMs: number): number {
-    const intervalMs = this.#lastEventMs === undefined ? IDLE_MS : Math.min(IDLE_MS, nowMs - this.#lastEventMs);
-    this.#lastEventMs = nowMs;
-    this.#intervalMs = intervalMs >= IDLE_MS ? IDLE_MS : this.#intervalMs * (1 - WEIGHT) + intervalMs * WEIGHT;
-    const maxMs = Math.max(MAX_WINDOW_MS, Math.min(OVERLOAD_WINDOW_MS, this.#fanOutMs));
-    if (this.#fanOutMs > this.#intervalMs / 2) {
-      this.#windowMs = Math.min(maxMs, Math.max(FIRST_WINDOW_MS, this.#windowMs * 2));
-    } else {
-      this.#windowMs = this.#windowMs <= FIRST_WINDOW_MS ? 0 : this.#windowMs / 2;
-    }
-    return this.#windowMs;
+  /** How long a change that comes now has to wait before it is published; 0: do it now. */
+  waitMs(nowMs: number): number {
+    const leftMs = this.#publishedMs + this.windowMs - nowMs;
+    return leftMs < MIN_WAIT_MS ? 0 : Math.min(leftMs, MAX_WAIT_MS);
+  }
+
+  onPublish(nowMs: number): void {
+    this.#publishedMs = nowMs;
   }
 
   /** The last fan-out took this long, from its publish to the hand-over to the last client. */
