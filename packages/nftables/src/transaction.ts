@@ -22,6 +22,11 @@ export class Transaction {
     return this;
   }
 
+  #one(operation: NftOperation): this {
+    this.#operations.push(operation);
+    return this;
+  }
+
   /** Takes over all operations of another transaction, behind those that are here. */
   append(other: Transaction): this {
     for (const operation of other.#operations) this.#operations.push(operation);
@@ -29,80 +34,80 @@ export class Transaction {
   }
 
   addTable(table: TableRef): this {
-    return this.push({ kind: "add-table", table });
+    return this.#one({ kind: "add-table", table });
   }
 
   deleteTable(table: TableRef): this {
-    return this.push({ kind: "delete-table", table });
+    return this.#one({ kind: "delete-table", table });
   }
 
   /** Without `base`, a chain that is only jumped to. Adding a base chain again changes its policy. */
   addChain(table: TableRef, chain: string, base?: BaseChain): this {
-    return this.push({ kind: "add-chain", table, chain, ...(base === undefined ? {} : { base }) });
+    return this.#one({ kind: "add-chain", table, chain, ...(base === undefined ? {} : { base }) });
   }
 
   deleteChain(table: TableRef, chain: string): this {
-    return this.push({ kind: "delete-chain", table, chain });
+    return this.#one({ kind: "delete-chain", table, chain });
   }
 
   flushChain(table: TableRef, chain: string): this {
-    return this.push({ kind: "flush-chain", table, chain });
+    return this.#one({ kind: "flush-chain", table, chain });
   }
 
   addRule(table: TableRef, chain: string, rule: RuleState): this {
-    return this.push({ kind: "add-rule", table, chain, rule });
+    return this.#one({ kind: "add-rule", table, chain, rule });
   }
 
   insertRule(table: TableRef, chain: string, rule: RuleState, before?: RuleHandle): this {
-    return this.push({ kind: "insert-rule", table, chain, rule, ...(before === undefined ? {} : { before }) });
+    return this.#one({ kind: "insert-rule", table, chain, rule, ...(before === undefined ? {} : { before }) });
   }
 
   replaceRule(table: TableRef, chain: string, handle: RuleHandle, rule: RuleState): this {
-    return this.push({ kind: "replace-rule", table, chain, handle, rule });
+    return this.#one({ kind: "replace-rule", table, chain, handle, rule });
   }
 
   deleteRule(table: TableRef, chain: string, handle: RuleHandle): this {
-    return this.push({ kind: "delete-rule", table, chain, handle });
+    return this.#one({ kind: "delete-rule", table, chain, handle });
   }
 
   addSet(table: TableRef, set: SetShape): this {
-    return this.push({ kind: "add-set", table, set });
+    return this.#one({ kind: "add-set", table, set });
   }
 
   deleteSet(table: TableRef, set: string): this {
-    return this.push({ kind: "delete-set", table, set });
+    return this.#one({ kind: "delete-set", table, set });
   }
 
   flushSet(table: TableRef, set: string): this {
-    return this.push({ kind: "flush-set", table, set });
+    return this.#one({ kind: "flush-set", table, set });
   }
 
   /** No elements: no operation. */
   addElements(table: TableRef, set: SetShape, elements: readonly string[]): this {
-    return elements.length === 0 ? this : this.push({ kind: "add-elements", table, set, elements });
+    return elements.length === 0 ? this : this.#one({ kind: "add-elements", table, set, elements });
   }
 
   /** No elements: no operation. */
   deleteElements(table: TableRef, set: SetShape, elements: readonly string[]): this {
-    return elements.length === 0 ? this : this.push({ kind: "delete-elements", table, set, elements });
+    return elements.length === 0 ? this : this.#one({ kind: "delete-elements", table, set, elements });
   }
 
   addMap(table: TableRef, map: MapShape): this {
-    return this.push({ kind: "add-map", table, map });
+    return this.#one({ kind: "add-map", table, map });
   }
 
   deleteMap(table: TableRef, map: string): this {
-    return this.push({ kind: "delete-map", table, map });
+    return this.#one({ kind: "delete-map", table, map });
   }
 
   /** No elements: no operation. */
   addMapElements(table: TableRef, map: MapShape, elements: readonly (readonly [string, Verdict])[]): this {
-    return elements.length === 0 ? this : this.push({ kind: "add-map-elements", table, map, elements });
+    return elements.length === 0 ? this : this.#one({ kind: "add-map-elements", table, map, elements });
   }
 
   /** No keys: no operation. */
   deleteMapElements(table: TableRef, map: MapShape, keys: readonly string[]): this {
-    return keys.length === 0 ? this : this.push({ kind: "delete-map-elements", table, map, keys });
+    return keys.length === 0 ? this : this.#one({ kind: "delete-map-elements", table, map, keys });
   }
 
   addFlowtable(table: TableRef, flowtable: FlowtableShape): this {

@@ -40,8 +40,8 @@ export class DesiredSet {
 
   /** True when the element was not there. */
   add(element: string): boolean {
-    if (this.#elements.has(element)) return false;
-    this.#elements.add(element);
+    const before = this.#elements.size;
+    if (this.#elements.add(element).size === before) return false;
     if (this.#applied && !this.#behind.delete(element)) this.#behind.set(element, true);
     return true;
   }

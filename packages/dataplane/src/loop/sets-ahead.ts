@@ -37,6 +37,7 @@ export function setsAhead(transaction: Transaction): Transaction[] {
 function isMadeAnew(operations: readonly NftOperation[]): boolean {
   const deleted = new Set<string>();
   for (const { kind, table } of operations) if (kind === "delete-table") deleted.add(`${table.family} ${table.name}`);
+  if (deleted.size === 0) return false;
   return operations.some(({ kind, table }) => kind !== "delete-table" && deleted.has(`${table.family} ${table.name}`));
 }
 

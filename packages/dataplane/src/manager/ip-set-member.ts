@@ -21,10 +21,15 @@ export function placeMember(type: IPSetType, member: string): PlacedMember | und
   return { ...address, element: `${address.element} . ${port[1] ?? ""} . ${port[2] ?? ""}` };
 }
 
-function placeAddress(text: string): PlacedMember | undefined {
-  // Most members by far: no more than a look at each character.
+/** The element for a member that is a single IPv4 address, as most are by far: no more than a look at each character. */
+export function ipv4Host(text: string): string | undefined {
   const host = text.endsWith("/32") ? text.slice(0, -3) : text;
-  if (parseIPv4(host) !== undefined) return { family: 4, part: "main", element: host };
+  return parseIPv4(host) === undefined ? undefined : host;
+}
+
+function placeAddress(text: string): PlacedMember | undefined {
+  const host = ipv4Host(text);
+  if (host !== undefined) return { family: 4, part: "main", element: host };
   const cidr = canonicalCidr(text);
   if (cidr === undefined) return undefined;
   const slash = cidr.indexOf("/");

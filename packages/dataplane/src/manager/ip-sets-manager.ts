@@ -8,7 +8,7 @@ import type { DesiredTables } from "../desired/tables.ts";
 import { netSetName, setName } from "../render/names.ts";
 import type { SetLookup } from "../render/set-shape.ts";
 import { addressKey, type Family } from "../render/statements.ts";
-import { placeMember } from "./ip-set-member.ts";
+import { ipv4Host, placeMember } from "./ip-set-member.ts";
 import { Leftovers } from "./leftovers.ts";
 import { Listeners } from "./listeners.ts";
 import type { Manager } from "./manager.ts";
@@ -103,6 +103,10 @@ export class IpSetsManager implements Manager {
     if (known !== undefined && known.type !== type) this.remove(id);
     const set = this.#sets.get(id) ?? this.#make(id, type);
     this.#sets.set(id, set);
+    if (isEmpty(set)) {
+      this.#noticing(id, set, () => this.#fill(id, set, members));
+      return;
+    }
     const placed = this.#place(id, set, members);
     const going: Going[] = [];
     for (const parts of set.parts.values())
@@ -145,6 +149,16 @@ export class IpSetsManager implements Manager {
       for (const part of partsOf(made)) this.#setOfPart.set(part, id);
     }
     return { type, parts };
+  }
+
+  /** Puts members into a set that has none: nothing of it is left over either. */
+  #fill(id: string, set: IpSet, members: readonly string[]): void {
+    const hosts = set.type === "IP_AND_PORT" ? undefined : set.parts.get(4)?.main;
+    for (const member of members) {
+      const host = hosts === undefined ? undefined : ipv4Host(member);
+      if (host !== undefined) hosts?.add(host);
+      else for (const { element, set: part } of this.#place(id, set, [member])) part.add(element);
+    }
   }
 
   /** Where members go; those of a family that is switched off go nowhere. */
@@ -225,6 +239,11 @@ function makeParts(table: DesiredTable, family: Family, id: string, type: IPSetT
     main: table.set(setName(family, id), key, false),
     net: type === "NET" ? table.set(netSetName(family, id), key, true) : undefined,
   };
+}
+
+function isEmpty({ parts }: IpSet): boolean {
+  for (const { main, net } of parts.values()) if (main.size > 0 || (net?.size ?? 0) > 0) return false;
+  return true;
 }
 
 function partsOf({ main, net }: Parts): DesiredSet[] {

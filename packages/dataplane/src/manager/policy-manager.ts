@@ -104,19 +104,20 @@ function ownerOf(id: PolicyID): string {
 
 function setsOf(lists: readonly (readonly DataplaneRule[])[]): Set<string> {
   const ids = new Set<string>();
+  const addAll = (field: readonly string[] | undefined): void => {
+    if (field !== undefined) for (const id of field) ids.add(id);
+  };
   for (const rules of lists)
-    for (const rule of rules)
-      for (const field of [
-        rule.src_ip_set_ids,
-        rule.dst_ip_set_ids,
-        rule.src_named_port_ip_set_ids,
-        rule.dst_named_port_ip_set_ids,
-        rule.dst_ip_port_set_ids,
-        rule.not_src_ip_set_ids,
-        rule.not_dst_ip_set_ids,
-        rule.not_src_named_port_ip_set_ids,
-        rule.not_dst_named_port_ip_set_ids,
-      ])
-        for (const id of field ?? []) ids.add(id);
+    for (const rule of rules) {
+      addAll(rule.src_ip_set_ids);
+      addAll(rule.dst_ip_set_ids);
+      addAll(rule.src_named_port_ip_set_ids);
+      addAll(rule.dst_named_port_ip_set_ids);
+      addAll(rule.dst_ip_port_set_ids);
+      addAll(rule.not_src_ip_set_ids);
+      addAll(rule.not_dst_ip_set_ids);
+      addAll(rule.not_src_named_port_ip_set_ids);
+      addAll(rule.not_dst_named_port_ip_set_ids);
+    }
   return ids;
 }

@@ -86,8 +86,17 @@ export function port(side: Side): Operand {
 
 /** `addr . l4proto . port` of one side: what sets of named ports and services hold. */
 export function addressAndPort(side: Side, family: Family): Operand {
+  return ADDRESS_AND_PORT[side][family];
+}
+
+function concat(side: Side, family: Family): Operand {
   return { kind: "concat", parts: [address(side, family), meta("l4proto"), port(side)] };
 }
+
+const ADDRESS_AND_PORT: Readonly<Record<Side, Readonly<Record<Family, Operand>>>> = {
+  src: { 4: concat("src", 4), 6: concat("src", 6) },
+  dst: { 4: concat("dst", 4), 6: concat("dst", 6) },
+};
 
 export function addressKey(family: Family): KeyField {
   return family === 4 ? "ipv4_addr" : "ipv6_addr";
@@ -101,8 +110,16 @@ export function equals(left: Operand, value: Literal): Statement {
   return match(left, "==", { kind: "value", value });
 }
 
+/** By operand: the functions above give the same object each time. */
+const setMatches = new WeakMap<Operand, (name: string) => Statement>();
+
 export function inSet(left: Operand, name: string): Statement {
-  return match(left, "==", { kind: "set", name });
+  let matchOf = setMatches.get(left);
+  if (matchOf === undefined) {
+    matchOf = sharing((set: string) => match(left, "==", { kind: "set", name: set }));
+    setMatches.set(left, matchOf);
+  }
+  return matchOf(name);
 }
 
 export function notInSet(left: Operand, name: string): Statement {

@@ -4,7 +4,15 @@ import type { Statement } from "../statement.ts";
 /** Expressions of one statement as bytes, by the family of the table. */
 export type StatementBytes = Map<TableFamily, Uint8Array>;
 
-const encodings = new WeakMap<Statement, StatementBytes>();
+/**
+ * The bytes hang on the statement itself, where equality and copies do not see them: thousands of entries of a weak map
+ * would be gone through at each garbage collection.
+ */
+const BYTES: unique symbol = Symbol("expressions of a shared statement");
+
+interface Shared {
+  readonly [BYTES]?: StatementBytes;
+}
 
 /**
  * Tells that this very object stands in many rules: what it encodes to is kept with it, and copied from then on. Nobody
@@ -12,13 +20,13 @@ const encodings = new WeakMap<Statement, StatementBytes>();
  * ever. Gives the statement back.
  */
 export function shareStatement<S extends Statement>(statement: S): S {
-  if (!encodings.has(statement)) encodings.set(statement, new Map());
+  if (sharedBytes(statement) === undefined) Object.defineProperty(statement, BYTES, { value: new Map() });
   return statement;
 }
 
 /** Where the bytes of a shared statement are kept; `undefined` for a statement that is not shared. */
 export function sharedBytes(statement: Statement): StatementBytes | undefined {
-  return encodings.get(statement);
+  return (statement as Shared)[BYTES];
 }
 
 /**
@@ -26,7 +34,9 @@ export function sharedBytes(statement: Statement): StatementBytes | undefined {
  * the rule has matched so far.
  */
 export function areIndependent(statements: readonly Statement[], family: TableFamily): boolean {
-  return family !== "inet" && statements.every(isIndependent);
+  if (family === "inet") return false;
+  for (const statement of statements) if (!isIndependent(statement)) return false;
+  return true;
 }
 
 function isIndependent(statement: Statement): boolean {

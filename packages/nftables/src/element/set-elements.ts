@@ -34,8 +34,8 @@ export function encodeSetElements(set: SetShape, texts: readonly string[]): Kern
 export function ipv4Words(set: SetShape, texts: readonly string[]): Uint32Array | undefined {
   if (set.interval || set.key.length !== 1 || set.key[0] !== "ipv4_addr") return undefined;
   const words = new Uint32Array(texts.length);
-  for (const [i, text] of texts.entries()) {
-    const word = parseIPv4(text);
+  for (let i = 0; i < texts.length; i++) {
+    const word = parseIPv4(texts[i] ?? "");
     if (word === undefined) return undefined;
     words[i] = word;
   }

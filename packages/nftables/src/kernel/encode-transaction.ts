@@ -26,22 +26,23 @@ export function encodeTransaction(
   nextSeq: () => number,
   expectedGeneration: number | undefined,
 ): EncodedTransaction {
-  const operations = new Map<number, number>();
   writer.reset();
+  writer.reserve(guessBytes(transaction));
   const beginSeq = nextSeq();
   writer.message(BATCH_BEGIN, NLM_F.REQUEST, beginSeq);
   writeNfgen(writer, 0, NFT_SUBSYSTEM);
   if (expectedGeneration !== undefined) writer.attrU32be(BATCH_GENID, expectedGeneration);
   writer.endMessage();
-  operations.set(beginSeq, -1);
 
+  // Of each message behind the first, in order: sequence numbers follow one another.
+  const operations: number[] = [];
   let index = 0;
   let lastStart = 0;
   let lastSeq = beginSeq;
   const operationWriter = new OperationWriter(writer, (type, flags) => {
     lastStart = writer.length;
     lastSeq = nextSeq();
-    operations.set(lastSeq, index);
+    operations.push(index);
     writer.message(type, NLM_F.REQUEST | flags, lastSeq);
   });
   for (const operation of transaction.operations) {
@@ -53,5 +54,22 @@ export function encodeTransaction(
   writer.message(BATCH_END, NLM_F.REQUEST, nextSeq());
   writeNfgen(writer, 0, NFT_SUBSYSTEM);
   writer.endMessage();
-  return { beginSeq, lastSeq, operationOf: (seq) => operations.get(seq) };
+  const operationOf = (seq: number): number | undefined => {
+    // They wrap after the largest, and leave out 0.
+    const offset = seq >= beginSeq ? seq - beginSeq : seq - 1 + (0xffffffff - beginSeq) + 1;
+    return offset === 0 ? -1 : operations[offset - 1];
+  };
+  return { beginSeq, lastSeq, operationOf };
+}
+
+/** About what it will need; none of it has to hold. */
+function guessBytes({ operations }: Transaction): number {
+  let bytes = 256;
+  for (const operation of operations) {
+    if (operation.kind === "add-elements" || operation.kind === "delete-elements")
+      bytes += 64 + operation.elements.length * (operation.set.interval ? 56 : 16);
+    else if (operation.kind === "add-rule") bytes += 160 + operation.rule.statements.length * 112;
+    else bytes += 96;
+  }
+  return bytes;
 }

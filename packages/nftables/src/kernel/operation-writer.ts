@@ -140,11 +140,12 @@ export class OperationWriter {
   ): void {
     const { table, chain, rule } = operation;
     if (areIndependent(rule.statements, table.family)) {
-      this.#message(NFT_MSG.NEWRULE, flags, table, () => {
-        this.#rulePlace(table.name, chain, place);
-        writeRuleStatements(this.#writer, rule.statements, table.family);
-        writeRuleComment(this.#writer, rule.comment);
-      });
+      this.#begin(NFT_MSG.NEWRULE, flags);
+      writeNfgen(this.#writer, FAMILY_NUMBER[table.family]);
+      this.#rulePlace(table.name, chain, place);
+      writeRuleStatements(this.#writer, rule.statements, table.family);
+      writeRuleComment(this.#writer, rule.comment);
+      this.#writer.endMessage();
       return;
     }
     const compiled = compileRule(rule, table.family);

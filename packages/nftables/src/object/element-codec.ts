@@ -52,15 +52,11 @@ export function writeElements(writer: MessageWriter, elements: readonly KernelEl
  */
 export function writeIPv4Elements(writer: MessageWriter, words: Uint32Array, start: number): number {
   const list = writer.nest(NFTA_LIST.ELEMENTS);
-  const end = Math.min(words.length, start + Math.floor(MAX_LIST_BYTES / IPV4_ELEMENT_BYTES));
-  for (let index = start; index < end; index++) {
-    writer.u32(IPV4_ELEMENT_HEADS[0]);
-    writer.u32(IPV4_ELEMENT_HEADS[1]);
-    writer.u32(IPV4_ELEMENT_HEADS[2]);
-    writer.u32be(words[index] ?? 0);
-  }
+  const count = Math.min(words.length - start, IPV4_LIST_ELEMENTS);
+  for (let i = 0; i < count; i++) ipv4List.setUint32(i * IPV4_ELEMENT_BYTES + 12, words[start + i] ?? 0);
+  writer.raw(ipv4ListBytes.subarray(0, count * IPV4_ELEMENT_BYTES));
   writer.endNest(list);
-  return end;
+  return start + count;
 }
 
 /** ELEM {KEY {VALUE}}: the heads of three attributes, each inside the one before, and four bytes. */
@@ -73,6 +69,15 @@ const IPV4_ELEMENT_HEADS = [
 
 /** Leaves room for one more element of any size: a key of 64 bytes, a chain name of 255. */
 const MAX_LIST_BYTES = 0xffff - 512;
+
+const IPV4_LIST_ELEMENTS = Math.floor(MAX_LIST_BYTES / IPV4_ELEMENT_BYTES);
+
+/** A whole list, of which only the addresses are ever written again. */
+const ipv4List: DataView = new DataView(new ArrayBuffer(IPV4_LIST_ELEMENTS * IPV4_ELEMENT_BYTES));
+const ipv4ListBytes: Uint8Array = new Uint8Array(ipv4List.buffer);
+for (let i = 0; i < IPV4_LIST_ELEMENTS; i++)
+  for (const [word, head] of IPV4_ELEMENT_HEADS.entries())
+    ipv4List.setUint32(i * IPV4_ELEMENT_BYTES + word * 4, head, true);
 
 function writeElement(writer: MessageWriter, element: KernelElement): void {
   const nest = writer.nest(NFTA_LIST_ELEM);

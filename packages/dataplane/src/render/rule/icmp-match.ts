@@ -4,6 +4,8 @@ import { equals, type Family, match, meta, payload } from "../statements.ts";
 import { EVERY, type FieldMatch, NEVER } from "./net-match.ts";
 import { protocolLiteral } from "./protocol.ts";
 
+const NO_FIELDS: readonly FieldMatch[] = [];
+
 /**
  * The ICMP fields of a rule. A packet has an ICMP type when its protocol is the ICMP of its own IP version, and not by
  * the other one's number: `icmpv6` inside IPv4 is some protocol 58, whose bytes mean nothing here.
@@ -13,8 +15,9 @@ import { protocolLiteral } from "./protocol.ts";
  *     own ICMP            of the type             of another type
  *     another             no packet               every packet
  */
-export function matchIcmpFields(rule: DataplaneRule, family: Family): FieldMatch[] {
+export function matchIcmpFields(rule: DataplaneRule, family: Family): readonly FieldMatch[] {
   const { icmp, not_icmp: notIcmp, protocol } = rule;
+  if (icmp === undefined && notIcmp === undefined) return NO_FIELDS;
   const own = family === 4 ? "icmp" : "icmpv6";
   const isOwn = protocol === undefined ? undefined : protocolLiteral(protocol) === own;
   const fields: FieldMatch[] = [];

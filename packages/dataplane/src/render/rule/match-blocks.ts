@@ -9,6 +9,8 @@ export interface MatchBlocks {
   readonly condition: readonly Statement[];
 }
 
+const NO_BLOCKS: MatchBlocks = { before: [], condition: [] };
+
 /**
  * A rule is an AND of matches; an OR inside it takes several rules and a bit of the mark to remember the outcome.
  *
@@ -25,6 +27,7 @@ export interface MatchBlocks {
  * and logged in several places.
  */
 export function matchBlocks(groups: readonly (readonly (readonly Statement[])[])[], marks: MarkBits): MatchBlocks {
+  if (groups.length === 0) return NO_BLOCKS;
   const before: RuleState[] = [];
   for (const [i, alternatives] of groups.entries()) {
     const bit = i === 0 ? marks.scratch0 : marks.scratch1;
@@ -32,5 +35,5 @@ export function matchBlocks(groups: readonly (readonly (readonly Statement[])[])
     for (const statements of alternatives) before.push(rule(...statements, setMark(bit)));
     if (i > 0) before.push(rule(unmarked(bit), clearMark(marks.scratch0)));
   }
-  return { before, condition: groups.length === 0 ? [] : [marked(marks.scratch0)] };
+  return { before, condition: [marked(marks.scratch0)] };
 }

@@ -27,26 +27,24 @@ export interface RuleContext {
  * One rule of a policy or profile. Allow and pass set their mark and return to the endpoint's chain, which looks at it;
  * deny ends the packet; log goes on. Nothing when the rule cannot match in this family.
  */
-function renderRule(rule: DataplaneRule, index: number, context: RuleContext): RuleState[] {
+function renderRule(rule: DataplaneRule, index: number, context: RuleContext, out: RuleState[]): void {
   const matched = ruleMatch(rule, context.family, context.sets);
-  if (matched === undefined) return [];
+  if (matched === undefined) return;
   const { before, condition } = matchBlocks(matched.groups, context.config.marks);
-  const matches = [...condition, ...matched.statements];
-  return [
-    ...before,
-    ...logged(rule, index, matches, context),
-    { statements: [...matches, ...actionStatements(rule, context)], comment: ruleComment(index, rule) },
-  ];
+  const matches = condition.length === 0 ? matched.statements : [...condition, ...matched.statements];
+  if (before.length > 0) out.push(...before);
+  const { action } = rule;
+  if (action === "deny" || action === "log") out.push(...logged(action, index, matches, context));
+  out.push({ statements: matches.concat(actionStatements(rule, context)), comment: ruleComment(index, rule) });
 }
 
 /** Deny and log rules are told to the flow log, where there is one. */
 function logged(
-  { action }: DataplaneRule,
+  action: "deny" | "log",
   index: number,
   matches: readonly Statement[],
   { config, direction, owner }: RuleContext,
 ): RuleState[] {
-  if (action !== "deny" && action !== "log") return [];
   const source = {
     verdict: action,
     direction,
@@ -59,7 +57,12 @@ function logged(
 
 /** All rules of one direction, in order. */
 export function renderRules(rules: readonly DataplaneRule[], context: RuleContext): RuleState[] {
-  return rules.flatMap((rule, index) => renderRule(rule, index, context));
+  const out: RuleState[] = [];
+  for (let index = 0; index < rules.length; index++) {
+    const rule = rules[index];
+    if (rule !== undefined) renderRule(rule, index, context, out);
+  }
+  return out;
 }
 
 function actionStatements(rule: DataplaneRule, { config, layer, owner }: RuleContext): Statement[] {

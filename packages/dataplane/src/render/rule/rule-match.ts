@@ -1,12 +1,12 @@
 import type { Operand, Statement } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { SetLookup } from "../set-shape.ts";
-import { address, addressAndPort, type Family, isProtocol, match, meta } from "../statements.ts";
+import { address, addressAndPort, type Family, isProtocol, match, meta, type Side } from "../statements.ts";
 import { matchIcmpFields } from "./icmp-match.ts";
 import { type FieldMatch, matchNets, matchNoNets } from "./net-match.ts";
 import { hasPorts, matchNoPorts, matchPorts } from "./port-match.ts";
 import { protocolLiteral } from "./protocol.ts";
-import { matchNoSets, matchSets } from "./set-match.ts";
+import { matchNoSets, matchSet } from "./set-match.ts";
 
 /** All that a rule asks of a packet of one family: every statement must hold, and of each group one alternative. */
 export interface RuleMatch {
@@ -14,44 +14,62 @@ export interface RuleMatch {
   readonly groups: readonly (readonly (readonly Statement[])[])[];
 }
 
+/** The same while it is put together. */
+interface Draft extends RuleMatch {
+  readonly statements: Statement[];
+  readonly groups: (readonly (readonly Statement[])[])[];
+}
+
 /** `undefined`: the rule cannot match in this family and is left out. */
 export function ruleMatch(rule: DataplaneRule, family: Family, sets: SetLookup): RuleMatch | undefined {
   if (rule.ip_version !== "ANY" && rule.ip_version !== family) return undefined;
-  const src = address("src", family);
-  const dst = address("dst", family);
-  const statements: Statement[] = [];
-  const groups: (readonly (readonly Statement[])[])[] = [];
-  /** False when the field cannot match. */
-  const add = (field: FieldMatch): boolean => {
-    if (field.kind === "never") return false;
-    if (field.kind === "all") statements.push(...field.statements);
-    else groups.push(field.alternatives);
-    return true;
-  };
-  const addSets = (operand: Operand, ids: readonly string[] | undefined): boolean =>
-    ids === undefined || matchSets(operand, ids, sets).every(add);
-  addProtocol(rule, family, statements);
-  const canMatch =
-    add(matchNets("src", rule.src_net, family)) &&
-    addSets(src, rule.src_ip_set_ids) &&
-    add(matchPorts("src", rule.src_ports, rule.src_named_port_ip_set_ids, family, sets)) &&
-    add(matchNets("dst", rule.dst_net, family)) &&
-    addSets(dst, rule.dst_ip_set_ids) &&
-    (rule.dst_ip_port_set_ids === undefined || addSets(addressAndPort("dst", family), rule.dst_ip_port_set_ids)) &&
-    add(matchPorts("dst", rule.dst_ports, rule.dst_named_port_ip_set_ids, family, sets)) &&
-    matchIcmpFields(rule, family).every(add) &&
-    add(matchNoNets("src", rule.not_src_net, family));
-  if (!canMatch) return undefined;
-  statements.push(
-    ...matchNoSets(src, rule.not_src_ip_set_ids, sets),
-    ...matchNoPorts("src", rule.not_src_ports, rule.not_src_named_port_ip_set_ids, family, sets),
+  const draft: Draft = { statements: [], groups: [] };
+  addProtocol(rule, family, draft.statements);
+  return addFields(draft, rule, family, sets) && addExclusions(draft, rule, family, sets) ? draft : undefined;
+}
+
+/** False when a field cannot match. */
+function addFields(draft: Draft, rule: DataplaneRule, family: Family, sets: SetLookup): boolean {
+  return (
+    add(draft, matchNets("src", rule.src_net, family)) &&
+    addSets(draft, address("src", family), rule.src_ip_set_ids, sets) &&
+    add(draft, matchPorts("src", rule.src_ports, rule.src_named_port_ip_set_ids, family, sets)) &&
+    add(draft, matchNets("dst", rule.dst_net, family)) &&
+    addSets(draft, address("dst", family), rule.dst_ip_set_ids, sets) &&
+    addSets(draft, addressAndPort("dst", family), rule.dst_ip_port_set_ids, sets) &&
+    add(draft, matchPorts("dst", rule.dst_ports, rule.dst_named_port_ip_set_ids, family, sets)) &&
+    matchIcmpFields(rule, family).every((field) => add(draft, field))
   );
-  if (!add(matchNoNets("dst", rule.not_dst_net, family))) return undefined;
-  statements.push(
-    ...matchNoSets(dst, rule.not_dst_ip_set_ids, sets),
-    ...matchNoPorts("dst", rule.not_dst_ports, rule.not_dst_named_port_ip_set_ids, family, sets),
-  );
-  return { statements, groups };
+}
+
+function addExclusions(draft: Draft, rule: DataplaneRule, family: Family, sets: SetLookup): boolean {
+  for (const side of SIDES) {
+    const isSource = side === "src";
+    if (!add(draft, matchNoNets(side, isSource ? rule.not_src_net : rule.not_dst_net, family))) return false;
+    const ids = isSource ? rule.not_src_ip_set_ids : rule.not_dst_ip_set_ids;
+    if (ids !== undefined) draft.statements.push(...matchNoSets(address(side, family), ids, sets));
+    const ports = isSource ? rule.not_src_ports : rule.not_dst_ports;
+    const named = isSource ? rule.not_src_named_port_ip_set_ids : rule.not_dst_named_port_ip_set_ids;
+    if (ports !== undefined || named !== undefined)
+      draft.statements.push(...matchNoPorts(side, ports, named, family, sets));
+  }
+  return true;
+}
+
+const SIDES: readonly Side[] = ["src", "dst"];
+
+function add({ groups, statements }: Draft, field: FieldMatch): boolean {
+  if (field.kind === "never") return false;
+  if (field.kind === "any") groups.push(field.alternatives);
+  else for (const statement of field.statements) statements.push(statement);
+  return true;
+}
+
+/** Every set of the list must hold the operand: one field a set, since each may be two kernel sets. */
+function addSets(draft: Draft, operand: Operand, ids: readonly string[] | undefined, sets: SetLookup): boolean {
+  if (ids === undefined) return true;
+  for (const id of ids) if (!add(draft, matchSet(operand, sets(id).names))) return false;
+  return true;
 }
 
 /**
