@@ -18,8 +18,8 @@ const TABLES = { TYPHA_: TYPHA_TABLE, FELIX_: FELIX_CONFIG } as const;
 const OTHER_VARIABLES: Readonly<Record<string, string>> = {
   BULRUSH_PROC_SYS_DIR: "packages/dataplane/src/kernel/host-kernel.ts",
 };
-/** Both processes get them from Kubernetes. */
-const OF_KUBERNETES: readonly string[] = ["NAMESPACE"];
+/** Both processes get them: from Kubernetes, or as whoever reads the datastore names interfaces. */
+const OF_BOTH: readonly string[] = ["NAMESPACE", "FELIX_INTERFACEPREFIX"];
 
 function workloads(objects: readonly KubeObject[]): readonly (readonly [KubeObject, PodTemplate, Container])[] {
   return objects
@@ -55,7 +55,7 @@ for (const [variant, objects] of VARIANTS) {
       for (const [{ metadata }, , { env = [] }] of workloads(objects)) {
         assert.equal(new Set(env.map(({ name }) => name)).size, env.length, `${metadata.name ?? ""}: one of each`);
         for (const { name, value } of env) {
-          if (OF_KUBERNETES.includes(name)) continue;
+          if (OF_BOTH.includes(name)) continue;
           const source = OTHER_VARIABLES[name];
           if (source !== undefined) assert.ok(readFileSync(join(ROOT, source), "utf8").includes(`"${name}"`), name);
           else assert.notEqual(settingOf(name), undefined, `${name} is no setting`);
@@ -91,6 +91,12 @@ for (const [variant, objects] of VARIANTS) {
       }
       const server = readFileSync(join(ROOT, "packages", "service", "src", "health", "health-server.ts"), "utf8");
       for (const path of ["/liveness", "/readiness"]) assert.ok(server.includes(`"${path}"`), path);
+    });
+
+    test("Typha, which works out the names of interfaces, has the agents' prefix", () => {
+      const [made, looked] = [typhaContainer, agentContainer].map((one) => envValue(one, "FELIX_INTERFACEPREFIX"));
+      assert.equal(made, looked);
+      if (envValue(agentContainer, "FELIX_ROUTESYNCDISABLED") === "true") assert.equal(looked, "eni");
     });
 
     test("Service, Typha and agents go by one namespace, one name and one port", () => {

@@ -51,3 +51,16 @@ test("convert reports what is bad and prints what stands in its place", async ()
   // Its allow rule is gone: nothing is opened by what cannot be read.
   assert.deepEqual(value.inbound_rules, []);
 });
+
+test("convert names interfaces by FELIX_INTERFACEPREFIX, as Typha does", async () => {
+  const pod = JSON.stringify({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "podname", namespace: "namespace" },
+    spec: { nodeName: "n", containers: [{ name: "main" }] },
+    status: { phase: "Running", podIPs: [{ ip: "10.0.0.1" }] },
+  });
+  const { code, out } = await runCli(["convert", "-f", "-"], pod, { FELIX_INTERFACEPREFIX: "eni,veth,foo" });
+  assert.equal(code, 0);
+  assert.ok(out.includes('"eni82111e10a96"'), out);
+});

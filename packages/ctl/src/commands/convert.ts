@@ -14,6 +14,7 @@ export const convert: Command = {
   usage: ["convert -f PATH [-o FORMAT]"],
   description: [
     "Prints the v1 key-value pairs that the felix syncer makes of the manifests, sorted by key: what Typha would send to every agent. A resource that cannot be read is reported on standard error, and what stands in its place (never something wider) is printed.",
+    "Interfaces of pods get the prefix that FELIX_INTERFACEPREFIX names in the environment, as they do at a Typha with it. Default: cali.",
   ],
   options: [FILE_OPTION, outputOption(FORMATS, "ndjson")],
   examples: [

@@ -24,10 +24,16 @@ export interface ManifestInput {
   readonly problems: readonly Problem[];
 }
 
+/** As Typha does with the same environment. */
+function conversionOf({ env }: CommandIo): { readonly interfacePrefix?: string } {
+  const interfacePrefix = env["FELIX_INTERFACEPREFIX"] ?? "";
+  return interfacePrefix === "" ? {} : { interfacePrefix };
+}
+
 /** Loads and converts. Throws DATASTORE_NOT_FOUND and the like when there is nothing to read. */
 export async function readManifests(path: string, io: CommandIo): Promise<ManifestInput> {
   const loaded = await loadManifests(path, { stdin: io.stdin });
-  const { updates, problems } = convertResources(loaded.resources);
+  const { updates, problems } = convertResources(loaded.resources, conversionOf(io));
   return { resources: loaded.resources, updates, problems: [...loaded.problems, ...problems] };
 }
 
@@ -36,7 +42,7 @@ export async function readManifestsOf(paths: readonly string[], io: CommandIo): 
   const loaded = [];
   for (const path of paths) loaded.push(await loadManifests(path, { stdin: io.stdin }));
   const resources = loaded.flatMap((one) => one.resources);
-  const { updates, problems } = convertResources(resources);
+  const { updates, problems } = convertResources(resources, conversionOf(io));
   const input = { resources, updates, problems: [...loaded.flatMap((one) => one.problems), ...problems] };
   await reportProblems(input.problems, io);
   return input;
