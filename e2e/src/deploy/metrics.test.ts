@@ -17,7 +17,7 @@ const NAME = /\b(?:typha|felix|bulrush|process|nodejs)_[a-z_]+\b/g;
 /** What stands where a metric does. */
 const NO_METRICS: ReadonlySet<string> = new Set(["process_metrics"]);
 
-/** What Felix and Typha serve, but for what belongs to WireGuard and flow offload. */
+/** What Felix and Typha serve, but for what belongs to WireGuard. */
 const REFERENCE_METRICS: readonly string[] = [
   ...["felix_host", "felix_resync_state", "felix_resyncs_started", "felix_log_errors", "felix_logs_dropped"],
   ...["endpoints", "policies", "selectors"].map((name) => `felix_active_local_${name}`),
@@ -29,9 +29,20 @@ const REFERENCE_METRICS: readonly string[] = [
     (name) => `felix_int_dataplane_${name}`,
   ),
   ...["iface", "addr"].map((name) => `felix_int_dataplane_${name}_msg_batch_size`),
-  ...["calls", "errors", "list_calls", "list_errors", "set_calls", "set_errors", "chains", "rules", "sets", "maps"].map(
-    (name) => `felix_nft_${name}`,
-  ),
+  ...[
+    "calls",
+    "errors",
+    "list_calls",
+    "list_errors",
+    "set_calls",
+    "set_errors",
+    "chains",
+    "rules",
+    "sets",
+    "maps",
+    "flowtable_devices",
+    "flowtable_missing_devices",
+  ].map((name) => `felix_nft_${name}`),
   ...["felix_ipsets_calico", "felix_ipsets_total"],
   ...["resync_seconds", "partial_resync_seconds", "conntrack_wait_seconds", "num_routes", "num_ifaces"].map(
     (name) => `felix_route_table_${name}`,

@@ -34,6 +34,8 @@ export interface DataplaneCounters {
   readonly rules: { readonly ip: number; readonly ip6: number };
   readonly sets: { readonly ip: number; readonly ip6: number };
   readonly routes: { readonly ip: number; readonly ip6: number };
+  /** Devices of flow tables, and wanted ones that the kernel does not have. */
+  readonly flowtableDevices: { readonly present: number; readonly missing: number };
   readonly lastApplyMs: number;
   readonly firstApplyMs: number;
 }

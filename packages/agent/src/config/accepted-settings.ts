@@ -13,8 +13,6 @@ const REASONS = {
   DataplaneDriver: "there is no external dataplane driver",
   PolicySyncPathPrefix: "there is no policy-sync socket",
   BPFEnabled: "there is no eBPF dataplane",
-  NFTablesFlowTableOffload: "flow tables are not programmed yet",
-  NFTablesFlowTableDataIfacePattern: "flow tables are not programmed yet",
   IstioDSCPMark: "DSCP is not programmed yet",
   MetadataAddr: "there is no OpenStack metadata rule",
   MetadataPort: "there is no OpenStack metadata rule",

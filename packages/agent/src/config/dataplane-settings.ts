@@ -53,6 +53,8 @@ export interface DataplaneSettings {
   readonly LogPrefix: string;
   readonly LogActionRateLimit: string;
   readonly LogActionRateLimitBurst: number;
+  readonly NFTablesFlowTableOffload: "Disabled" | "All" | "";
+  readonly NFTablesFlowTableDataIfacePattern: string;
   readonly FlowLogsLocalReporter: "Disabled" | "Enabled" | "";
   readonly ServiceLoopPrevention: "Drop" | "Reject" | "Disabled" | "";
   readonly NATOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs" | "";
@@ -256,6 +258,16 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     type: int({ min: 1, max: 9999 }),
     default: 5,
     doc: "Lines beyond the rate that a burst may have.",
+  },
+  NFTablesFlowTableOffload: {
+    type: oneOf(["Disabled", "All"]),
+    default: "Disabled",
+    doc: "`All`: established flows of workloads go by a flow table, past the rules, where the kernel is Linux 6.4 or newer and has them. Not those of endpoints with a DSCP, a bound of packets or of connections.",
+  },
+  NFTablesFlowTableDataIfacePattern: {
+    type: text(),
+    default: "",
+    doc: "Interfaces of the host that are devices of the flow table, as a regular expression; the default is that of MTUIfacePattern.",
   },
   FlowLogsLocalReporter: {
     type: oneOf(["Disabled", "Enabled"]),

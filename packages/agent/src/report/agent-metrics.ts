@@ -138,6 +138,12 @@ function registerDataplane(metrics: Metrics, read: () => DataplaneCounters | und
   counter("felix_nft_list_calls", "Times that the whole nf_tables state was read back", (c) => c.nftReads);
   counter("bulrush_route_writes", "Routes and neighbours written or removed", (c) => c.routeWrites);
   gauge("felix_int_dataplane_apply_time_seconds", "Time of the last apply, in seconds", (c) => c.lastApplyMs / 1000);
+  gauge("felix_nft_flowtable_devices", "Devices of the flow tables", (c) => c.flowtableDevices.present);
+  gauge(
+    "felix_nft_flowtable_missing_devices",
+    "Devices that flow tables should have and the kernel has not",
+    (c) => c.flowtableDevices.missing,
+  );
   gauge(
     "felix_int_dataplane_initial_resync_time_seconds",
     "Time of the first apply, in seconds",

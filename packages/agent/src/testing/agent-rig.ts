@@ -39,6 +39,7 @@ export const COUNTERS: DataplaneCounters = {
   rules: { ip: 0, ip6: 0 },
   sets: { ip: 0, ip6: 0 },
   routes: { ip: 0, ip6: 0 },
+  flowtableDevices: { present: 0, missing: 0 },
   lastApplyMs: 0,
   firstApplyMs: 0,
 };

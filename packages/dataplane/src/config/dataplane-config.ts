@@ -82,6 +82,10 @@ export interface DataplaneConfig {
   /** Absent: every packet of a Log rule is logged. */
   readonly logRateLimit: LogRateLimit | undefined;
   readonly logBurst: number;
+  /** Established flows of workloads go by a flow table, past the rules. */
+  readonly flowOffload: boolean;
+  /** Interfaces of the host that are devices of the flow table, besides those of workloads and tunnels. */
+  readonly flowOffloadInterfaces: RegExp;
   /** Packets of denying and logging rules are handed up to the flow log. */
   readonly flowLog: boolean;
   readonly serviceLoopPrevention: "Drop" | "Reject" | "Disabled";

@@ -83,6 +83,8 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     logRateLimit: read("LogActionRateLimit", undefined, orNone(undefined, readLogRate)),
     logBurst: read("LogActionRateLimitBurst", 5, readInteger(1, 9999)),
     flowLog: choice("FlowLogsLocalReporter", ["Disabled", "Enabled"]) === "Enabled",
+    flowOffload: choice("NFTablesFlowTableOffload", ["Disabled", "All"]) === "All",
+    flowOffloadInterfaces: read("NFTablesFlowTableDataIfacePattern", DEFAULT_MTU_PATTERN, readPattern),
     serviceLoopPrevention: choice("ServiceLoopPrevention", ["Drop", "Reject", "Disabled"]),
     natOutgoingExclusions: choice("NATOutgoingExclusions", ["IPPoolsOnly", "IPPoolsAndHostIPs"]),
     natPorts: read("NATPortRange", undefined, orNone(undefined, readPortRange)),

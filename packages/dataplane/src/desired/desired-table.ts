@@ -1,7 +1,23 @@
 import { assert, compareStrings, must } from "@bulrush/base";
-import type { ChainState, KeyField, SetState, TableFamily, TableState, VerdictMapState } from "@bulrush/nftables";
+import type {
+  ChainState,
+  FlowtableState,
+  KeyField,
+  SetState,
+  TableFamily,
+  TableState,
+  VerdictMapState,
+} from "@bulrush/nftables";
 import { DesiredSet } from "./desired-set.ts";
-import { chainKey, chainReferences, mapKey, mapReferences, type ObjectKey, setKey } from "./references.ts";
+import {
+  chainKey,
+  chainReferences,
+  flowtableKey,
+  mapKey,
+  mapReferences,
+  type ObjectKey,
+  setKey,
+} from "./references.ts";
 
 type Rendered =
   | { readonly kind: "chain"; readonly state: ChainState; readonly references: ReadonlySet<ObjectKey> }
@@ -22,6 +38,7 @@ export class DesiredTable {
   readonly name: string;
   readonly #offers = new Map<ObjectKey, () => Rendered>();
   readonly #sets = new Map<ObjectKey, DesiredSet>();
+  readonly #flowtables = new Map<ObjectKey, FlowtableState>();
   readonly #roots = new Set<ObjectKey>();
   readonly #referenceCounts = new Map<ObjectKey, number>();
   readonly #rendered = new Map<ObjectKey, Rendered>();
@@ -30,6 +47,7 @@ export class DesiredTable {
   readonly #appliedChains = new Map<string, ChainState>();
   readonly #appliedMaps = new Map<string, VerdictMapState>();
   readonly #appliedSets = new Map<string, DesiredSet>();
+  readonly #appliedFlowtables = new Map<string, FlowtableState>();
 
   constructor(family: TableFamily, name: string) {
     this.family = family;
@@ -70,6 +88,10 @@ export class DesiredTable {
 
   withdrawMap(name: string): void {
     this.#offers.delete(mapKey(name));
+  }
+
+  offerFlowtable(state: FlowtableState): void {
+    this.#flowtables.set(flowtableKey(state.name), state);
   }
 
   /** The set of this name, made when it is not there. Its members may be changed at any time: see {@link touchSet}. */
@@ -129,6 +151,7 @@ export class DesiredTable {
       chains: sorted(chains, (chain) => (chain.base === undefined ? "b" : "a")),
       sets: sorted(sets),
       maps: sorted(maps),
+      flowtables: new Map([...this.#liveFlowtables()].map((flowtable) => [flowtable.name, flowtable])),
     };
   }
 
@@ -151,7 +174,34 @@ export class DesiredTable {
       if (map !== undefined) current.maps.set(name, map);
       if (key.startsWith("set ")) this.#setDifference(key, name, desired.sets, current.sets);
     }
+    this.#flowtableDifference(desired, current);
     return { desired, current };
+  }
+
+  *#liveFlowtables(): Generator<FlowtableState> {
+    for (const [key, flowtable] of this.#flowtables) if (this.#isLive(key)) yield flowtable;
+  }
+
+  /** A flow table that may have to be made anew takes along the chains that refer to it. */
+  #flowtableDifference(desired: MutableTable, current: MutableTable): void {
+    for (const [name, applied] of this.#appliedFlowtables)
+      if (this.#touched.has(flowtableKey(name))) current.flowtables.set(name, applied);
+    for (const flowtable of this.#liveFlowtables()) {
+      const { except, name } = flowtable;
+      const key = flowtableKey(name);
+      const isTouched = this.#touched.has(key) || (except !== undefined && this.#touched.has(setKey(except)));
+      if (!isTouched) continue;
+      desired.flowtables.set(name, flowtable);
+      const applied = this.#appliedFlowtables.get(name);
+      if (applied === undefined) continue;
+      current.flowtables.set(name, applied);
+      for (const rendered of this.#rendered.values()) {
+        if (rendered.kind !== "chain" || !rendered.references.has(key)) continue;
+        desired.chains.set(rendered.state.name, rendered.state);
+        const chain = this.#appliedChains.get(rendered.state.name);
+        if (chain !== undefined) current.chains.set(chain.name, chain);
+      }
+    }
   }
 
   #setDifference(key: ObjectKey, name: string, desired: Map<string, SetState>, current: Map<string, SetState>): void {
@@ -173,6 +223,8 @@ export class DesiredTable {
       if (key.startsWith("chain ")) setOrDelete(this.#appliedChains, name, rendered?.state as ChainState | undefined);
       else if (key.startsWith("map "))
         setOrDelete(this.#appliedMaps, name, rendered?.state as VerdictMapState | undefined);
+      else if (key.startsWith("flowtable "))
+        setOrDelete(this.#appliedFlowtables, name, this.#isLive(key) ? this.#flowtables.get(key) : undefined);
       else {
         const set = this.#isLive(key) ? this.#sets.get(key) : undefined;
         if (set === undefined) this.#appliedSets.get(name)?.markApplied(false);
@@ -210,7 +262,7 @@ export class DesiredTable {
     const count = this.#referenceCounts.get(key) ?? 0;
     this.#referenceCounts.set(key, count + 1);
     if (count > 0) return;
-    if (key.startsWith("set ")) this.#touched.add(key);
+    if (key.startsWith("set ") || key.startsWith("flowtable ")) this.#touched.add(key);
     else this.#stale.add(key);
   }
 
@@ -232,10 +284,11 @@ interface MutableTable extends TableState {
   readonly chains: Map<string, ChainState>;
   readonly sets: Map<string, SetState>;
   readonly maps: Map<string, VerdictMapState>;
+  readonly flowtables: Map<string, FlowtableState>;
 }
 
 function emptyTable(family: TableFamily, name: string): MutableTable {
-  return { family, name, chains: new Map(), sets: new Map(), maps: new Map() };
+  return { family, name, chains: new Map(), sets: new Map(), maps: new Map(), flowtables: new Map() };
 }
 
 function setOrDelete<V>(map: Map<string, V>, name: string, value: V | undefined): void {

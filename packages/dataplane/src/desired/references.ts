@@ -1,6 +1,6 @@
 import type { ChainState, Statement, VerdictMapState } from "@bulrush/nftables";
 
-/** An object of a table by kind and name: "chain filter-cali-INPUT", "set cali40s-...", "map ...". */
+/** An object of a table by kind and name: "chain filter-cali-INPUT", "set cali40s-...", "map ...", "flowtable ...". */
 export type ObjectKey = string;
 
 export function chainKey(name: string): ObjectKey {
@@ -13,6 +13,10 @@ export function setKey(name: string): ObjectKey {
 
 export function mapKey(name: string): ObjectKey {
   return `map ${name}`;
+}
+
+export function flowtableKey(name: string): ObjectKey {
+  return `flowtable ${name}`;
 }
 
 /** What the chain needs to be there before it can be loaded. */
@@ -40,6 +44,9 @@ function addReference(statement: Statement, keys: Set<ObjectKey>): void {
       return;
     case "vmap":
       keys.add(mapKey(statement.map));
+      return;
+    case "flow-offload":
+      keys.add(flowtableKey(statement.flowtable));
       return;
     default:
   }

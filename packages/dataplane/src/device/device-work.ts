@@ -1,3 +1,4 @@
+import type { Transaction } from "@bulrush/nftables";
 import type { Kernel, RouteAccess } from "../kernel/kernel.ts";
 
 /** What one round of work on devices did. */
@@ -13,6 +14,9 @@ export interface DeviceResult {
   readonly againAtMs?: number | undefined;
 }
 
+/** Writes to tables of ours, beside their contents. Throws an NftError. */
+export type NftWriter = (transaction: Transaction) => void;
+
 export const NO_DEVICE_WORK: DeviceResult = { writes: 0, drift: 0, failures: [] };
 
 /**
@@ -20,7 +24,7 @@ export const NO_DEVICE_WORK: DeviceResult = { writes: 0, drift: 0, failures: [] 
  * never throws: what fails is told, and tried again with the next call.
  */
 export interface DeviceWork {
-  apply(access: RouteAccess, nowMs: number, kernel: Kernel): DeviceResult;
+  apply(access: RouteAccess, nowMs: number, kernel: Kernel, write: NftWriter): DeviceResult;
   /** The end: closes what it has open. What is in the kernel stays. */
   stop?(): void;
   /** Read everything back at the next call. */

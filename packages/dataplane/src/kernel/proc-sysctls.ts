@@ -2,12 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { hasCode } from "@bulrush/base";
 import type { Sysctls } from "./kernel.ts";
 
-/** Kernel settings of the calling thread's network namespace. */
-export function procSysctls(root = "/proc/sys"): Sysctls {
+const PROC_SYS = "/proc/sys";
+
+/** Kernel settings of the calling thread's network namespace. Only those below `net` are looked for in `root`. */
+export function procSysctls(root: string = PROC_SYS): Sysctls {
   return {
     read(path) {
       try {
-        return readFileSync(`${root}/${path}`, "latin1").trimEnd();
+        return readFileSync(`${path.startsWith("net/") ? root : PROC_SYS}/${path}`, "latin1").trimEnd();
       } catch (error) {
         if (hasCode(error, "ENOENT")) return undefined;
         throw error;

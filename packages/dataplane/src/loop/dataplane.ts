@@ -15,6 +15,7 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { Interfaces } from "../manager/interfaces.ts";
 import { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
 import { FlowRecheck } from "../recheck/flow-recheck.ts";
+import { withSupportedOffload } from "../offload/flow-offload-support.ts";
 import type { RoutesResult } from "../route/routes-manager.ts";
 import type { DataplaneStatus } from "../status.ts";
 import { createHostState, type HostState } from "./host-state.ts";
@@ -246,8 +247,11 @@ class DataplaneLoop implements InspectableDataplane {
 
   #start(config: ReadonlyMap<string, string>): Running {
     const { clock, events, kernel, random, settings } = { ...this.#options };
-    const { config: parsed, problems } = parseDataplaneConfig(overlay(settings, config));
+    const { config: asked, problems } = parseDataplaneConfig(overlay(settings, config));
     for (const { message, name } of problems) events.onLog?.("warn", message, { setting: name });
+    const onWarning = (message: string, fields: Readonly<Record<string, unknown>>): void =>
+      events.onLog?.("warn", message, fields);
+    const parsed = withSupportedOffload(asked, kernel, onWarning);
     const state = createHostState(parsed, this.#interfaces, (set, member) =>
       events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
     );
@@ -276,8 +280,6 @@ class DataplaneLoop implements InspectableDataplane {
       throw monitorError(error);
     }
     this.#interfacesInSync = true;
-    const onWarning = (message: string, fields: Readonly<Record<string, unknown>>): void =>
-      events.onLog?.("warn", message, fields);
     const tables = state.ruleset.allTables;
     const drift = new DriftWatch({
       kernel,
@@ -374,7 +376,7 @@ class DataplaneLoop implements InspectableDataplane {
     if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
     // Once routes say where flows lead.
     failures.push(...recheck.run());
-    this.#devicesStep(state, failures);
+    this.#devicesStep(state, programmer, failures);
     failures.push(...state.mtuFile.apply(kernel.files));
     failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
     drift.settle();
@@ -405,10 +407,12 @@ class DataplaneLoop implements InspectableDataplane {
     }
   }
 
-  #devicesStep({ devices }: HostState, failures: string[]): void {
+  #devicesStep({ devices }: HostState, programmer: RulesetProgrammer, failures: string[]): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [i, device] of devices.entries()) {
-      const result = device.apply(this.#options.kernel.routes, nowMs, this.#options.kernel);
+      const result = device.apply(this.#options.kernel.routes, nowMs, this.#options.kernel, (transaction) =>
+        programmer.runAside(transaction),
+      );
       this.#drift.device += result.drift;
       failures.push(...result.failures);
       for (const warning of result.warnings ?? []) this.#options.events.onLog?.("warn", warning, {});

@@ -8,6 +8,7 @@ import { InterfaceSysctls } from "../endpoint/interface-sysctls.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Manager } from "../manager/manager.ts";
 import { RulesetManagers } from "../manager/ruleset-managers.ts";
+import { FlowtableDevices } from "../offload/flowtable-devices.ts";
 import { BandwidthManager } from "../qos/bandwidth-manager.ts";
 import type { DeviceWork } from "../device/device-work.ts";
 import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
@@ -21,6 +22,8 @@ export interface HostState extends Manager {
   readonly routes: RoutesManager;
   /** In the order in which they are brought into the kernel. */
   readonly devices: readonly DeviceWork[];
+  /** Among {@link devices}. */
+  readonly offload: FlowtableDevices;
   readonly sysctls: InterfaceSysctls;
   readonly statuses: EndpointStatuses;
   /** Absent where no such files are wanted. */
@@ -41,12 +44,15 @@ export function createHostState(
   const { hostEndpoints } = ruleset;
   const ipip = new IpipDevice(config, interfaces);
   const mtuFile = new MtuFile(config, interfaces);
+  const { tables } = ruleset;
+  const offload = new FlowtableDevices({ config, tables, endpoints, interfaces, hostEndpoints });
   const prefix = config.endpointStatusPrefix;
   return {
     endpoints,
     ruleset,
     routes,
-    devices: [migrations, ipip, new BandwidthManager(endpoints, interfaces, config.interfacePrefixes)],
+    devices: [migrations, ipip, new BandwidthManager(endpoints, interfaces, config.interfacePrefixes), offload],
+    offload,
     sysctls,
     statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
     statusFiles: prefix === "" ? undefined : new StatusFiles(prefix),

@@ -280,6 +280,11 @@ export class RulesetProgrammer {
     }
   }
 
+  /** Writes something beside the tables' contents (devices of flow tables), as nobody else's change. */
+  runAside(transaction: Transaction): void {
+    this.#runOne(transaction);
+  }
+
   #runOne(transaction: Transaction): void {
     const { nft, watch } = this.#options;
     if (watch === undefined) nft.run(transaction);

@@ -115,6 +115,12 @@ export class HostEndpointsManager implements Manager {
     return this.#match;
   }
 
+  /** True when packets that come in by the interface are judged one by one, whatever flow they belong to. */
+  hasUntrackedPolicy(interfaceName: string): boolean {
+    const endpoint = this.#endpoints.get(this.#match.byInterface.get(interfaceName) ?? "");
+    return endpoint !== undefined && endpoint.untracked_tiers.length > 0;
+  }
+
   ids(): Iterable<string> {
     return this.#endpoints.keys();
   }

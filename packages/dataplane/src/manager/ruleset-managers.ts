@@ -10,6 +10,7 @@ import { HostEndpointsManager } from "./host-endpoints-manager.ts";
 import type { Interfaces } from "./interfaces.ts";
 import { IpSetsManager } from "./ip-sets-manager.ts";
 import type { Manager } from "./manager.ts";
+import { OffloadExceptions } from "../offload/offload-exceptions.ts";
 import { PolicyGroups } from "./policy-groups.ts";
 import { PolicyManager } from "./policy-manager.ts";
 import { WorkloadChainsManager } from "./workload-chains-manager.ts";
@@ -51,6 +52,7 @@ export class RulesetManagers implements Manager {
     const floatingIps = new FloatingIpsManager(config, this.tables, endpoints);
     const dscp = new DscpManager(this.tables, this.ipSets, endpoints);
     const { hostEndpoints, ipSets, tables } = this;
+    const exceptions = config.flowOffload ? [new OffloadExceptions(this.tables, endpoints)] : [];
     const fixed = new FixedChainsManager({ config, tables, ipSets, hostEndpoints, workloads, floatingIps, dscp });
     this.#managers = [
       this.ipSets,
@@ -58,6 +60,7 @@ export class RulesetManagers implements Manager {
       workloads,
       floatingIps,
       dscp,
+      ...exceptions,
       fixed,
       new PolicyManager(config, this.tables, this.ipSets),
       groups,

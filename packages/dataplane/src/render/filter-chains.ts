@@ -1,6 +1,7 @@
 import { parseCidr } from "@bulrush/ip";
 import type { ChainState, RuleState } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { flowOffloadRules } from "./flow-offload.ts";
 import { chain, commented, layered, rule } from "./layer.ts";
 import type { SetLookup } from "./set-shape.ts";
 import {
@@ -78,11 +79,12 @@ export function workloadToHostChain(config: DataplaneConfig, family: Family): Ch
 }
 
 /** filter-FORWARD: packets through this host, from and to workloads and others. */
-export function forwardChain(config: DataplaneConfig, topology: Topology): ChainState {
+export function forwardChain(config: DataplaneConfig, topology: Topology, family: Family): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
   const rules: RuleState[] = [rule(clearMark(pass + scratch0 + scratch1))];
   // Ahead of all that lets through what is established, of a host endpoint or of the other end.
   if (topology.adminDown) rules.push(rule(to(CHAIN.adminDown)));
+  rules.push(...flowOffloadRules(config, family));
   if (topology.hostEndpoints) rules.push(rule(unmarked(accept), to(CHAIN.fromHostForward)));
   for (const prefix of config.interfacePrefixes)
     rules.push(rule(inInterfaces(prefix), to(CHAIN.fromWorkload)), rule(outInterfaces(prefix), to(CHAIN.toWorkload)));

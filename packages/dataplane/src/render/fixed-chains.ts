@@ -53,7 +53,7 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
     rawPreroutingChain(config, topology, family),
     inputChain(config, topology, family, sets),
     workloadToHostChain(config, family),
-    forwardChain(config, topology),
+    forwardChain(config, topology, family),
     cidrBlockChain(config, topology, family),
   ];
   if (topology.hostEndpoints) {

@@ -6,7 +6,7 @@ export class FakeSysctls implements Sysctls {
   readonly writes: string[] = [];
   /** Writes of paths that hold this text fail. */
   failing: string | undefined;
-  readonly #values = new Map<string, string>();
+  readonly #values = new Map<string, string>([["kernel/osrelease", "6.18.44-test"]]);
 
   read(path: string): string | undefined {
     return this.#values.get(path) ?? "0";
