@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { writeSync } from "node:fs";
 import { after, before, it } from "node:test";
-import { must } from "@bulrush/base";
-import { bindFd, closeFd, openRouteConnection, openSocketFd, SOCKET } from "@bulrush/netlink";
 import { kernelTests } from "@bulrush/netlink/testing";
 import { readRuleCounters } from "../counters/rule-counters.ts";
 import { startKernelDataplane, until } from "../testing/kernel-dataplane.ts";
 import { KernelLab } from "../testing/kernel-lab.ts";
+import { icmpPacket } from "../testing/raw-packets.ts";
 import { encapsulation, IN_SYNC, policy, policyId, profile, rule, tier, workload } from "../testing/messages.ts";
 
 const A = "10.65.0.2";
@@ -30,27 +28,6 @@ socket.connect(Number(port), address, () => {
 });
 `;
 
-/** RFC 1071. */
-function checksum(bytes: Buffer): number {
-  let sum = 0;
-  for (let i = 0; i < bytes.length; i += 2) sum += bytes.readUInt16BE(i);
-  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
-  return ~sum & 0xffff;
-}
-
-/** An IPv4 packet (RFC 791) with an ICMP message (RFC 792) of eight bytes. */
-function icmpPacket(from: string, to: string, type: number, code: number, id: number): Buffer {
-  const bytes = Buffer.alloc(28);
-  bytes.set([0x45, 0, 0, 28, 0, 0, 0, 0, 64, 1]);
-  bytes.set(from.split(".").map(Number), 12);
-  bytes.set(to.split(".").map(Number), 16);
-  bytes.writeUInt16BE(checksum(bytes.subarray(0, 20)), 10);
-  bytes.set([type, code], 20);
-  bytes.writeUInt16BE(id, 24);
-  bytes.writeUInt16BE(checksum(bytes.subarray(20)), 22);
-  return bytes;
-}
-
 /** What the reference system is known to get wrong, on the kernel. Others are beside the features that they belong to. */
 kernelTests(import.meta.filename, () => {
   let lab: KernelLab;
@@ -61,29 +38,6 @@ kernelTests(import.meta.filename, () => {
     lab.addPod("a", A);
   });
   after(() => lab.close());
-
-  /** Puts IPv4 packets on the wire from the outside machine to the host. */
-  const sender = (): { send: (packet: Buffer) => void; close: () => void } => {
-    const ext = openRouteConnection({ namespace: "/run/netns/ext" });
-    const host = openRouteConnection();
-    const from = must(ext.link("eth0"), "ext's eth0");
-    const to = must(host.link("eth0"), "eth0");
-    ext.close();
-    host.close();
-    const macs = [to.mac, from.mac].flatMap((mac) => (mac ?? "").split(":").map((byte) => Number.parseInt(byte, 16)));
-    // AF_PACKET, ETH_P_IP; struct sockaddr_ll of linux/if_packet.h.
-    const fd = openSocketFd({ domain: 17, type: SOCKET.SOCK_RAW, protocol: 0x0008, namespace: "/run/netns/ext" });
-    const address = new Uint8Array(20);
-    const view = new DataView(address.buffer);
-    view.setUint16(0, 17, true);
-    view.setUint16(2, 0x0800);
-    view.setInt32(4, from.index, true);
-    bindFd(fd, address);
-    return {
-      send: (packet) => void writeSync(fd, Buffer.concat([Buffer.from([...macs, 0x08, 0x00]), packet])),
-      close: () => closeFd(fd),
-    };
-  };
 
   it("defect c: type and code of ICMP are matched together, also where they are negated", async () => {
     const dataplane = startKernelDataplane();
@@ -104,7 +58,6 @@ kernelTests(import.meta.filename, () => {
       IN_SYNC,
     );
     await until("the pod has its route", () => lab.run("ip route").includes(`${A} dev calia`));
-    const wire = sender();
     // Echo request with three codes, and a timestamp request: conntrack takes each for the start of a flow.
     for (const [i, [type, code]] of (
       [
@@ -114,8 +67,7 @@ kernelTests(import.meta.filename, () => {
         [13, 0],
       ] as const
     ).entries())
-      wire.send(icmpPacket(EXT, A, type, code, 100 + i));
-    wire.close();
+      lab.sendIpv4("ext", icmpPacket(EXT, A, type, code, 100 + i));
     const counts = (): string =>
       readRuleCounters(dataplane.kernel.nft)
         .filter(({ policy: name, packets }) => name === "np/default/p" && packets > 0n)

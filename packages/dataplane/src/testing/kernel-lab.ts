@@ -165,6 +165,15 @@ export class KernelLab {
     closeFd(fd);
   }
 
+  /** Puts an IPv4 packet on the wire from a pod, or from "ext", to the host. */
+  sendIpv4(name: string, packet: Buffer): void {
+    const [host] = JSON.parse(this.run(`ip -j link show ${name === "ext" ? "eth0" : `cali${name}`}`)) as [
+      { address: string },
+    ];
+    const macs = `${host.address}${this.macOf(name)}`.replaceAll(":", "");
+    this.sendFrame(name, `${macs} 0800 ${packet.toString("hex")}`);
+  }
+
   /** Echo servers on TCP ports; undefined for the host. */
   async serve(name: string | undefined, ...ports: readonly number[]): Promise<void> {
     const server = this.#spawn(name, process.execPath, ["-e", SERVER, ...ports.map(String)]);
