@@ -72,7 +72,7 @@ test("CacheFeeder gathers in a window under load, the status after its KVs", asy
 });
 
 test("CacheFeeder does not wait for the window when a batch is full", async () => {
-  const { feeder: it, clock, cache } = feeder(3);
+  const { feeder: it, cache } = feeder(3);
   it.onUpdates([settingUpdate("a=1@1")]);
   it.onFanOut(9);
   const before = cache.head.sequence;
