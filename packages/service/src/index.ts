@@ -63,6 +63,7 @@ export {
   silentLogger,
 } from "./log/create-logger.ts";
 export { type LiveLog, liveLog } from "./log/live-log.ts";
+export { cleanFields } from "./log/fields.ts";
 export { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from "./log/logger.ts";
 export { type LogSettings, openLog } from "./log/open-log.ts";
 export { LOG_SEVERITIES, logLevelOf, type LogSeverity } from "./log/severity.ts";
@@ -83,4 +84,5 @@ export type {
 export { type MetricsServerOptions, serveMetrics } from "./metrics/metrics-server.ts";
 export { type ProcessMetricsOptions, registerProcessMetrics } from "./metrics/process-metrics.ts";
 export { createMetrics } from "./metrics/prometheus.ts";
+export { lastingSample, mergeSamples, type MetricsSample } from "./metrics/sample.ts";
 export { type MetricsSettings, type StartedMetrics, startMetrics } from "./metrics/start-metrics.ts";

@@ -18,12 +18,15 @@ import { registerKindMetrics } from "./pipeline/kind-metrics.ts";
 import { timeText } from "./pipeline/kind-words.ts";
 import { datastoreSyncer, Pipeline } from "./pipeline/pipeline.ts";
 import { createPipelineMetrics, type PipelineMetrics } from "./pipeline/pipeline-metrics.ts";
-import { SyncListener } from "./server/listener.ts";
 import { createServerMetrics, type ServerMetrics } from "./server/server-metrics.ts";
 import type { SyncServerSettings } from "./server/settings.ts";
-import { SyncServer } from "./server/sync-server.ts";
+import { propagationView } from "./server/propagation.ts";
 import { TyphaHealth } from "./typha-health.ts";
 import { VERSION } from "./version.ts";
+import { OwnThread } from "./workers/own-thread.ts";
+import type { Serving } from "./workers/serving.ts";
+import { type StartThread, startThread } from "./workers/start-thread.ts";
+import { WorkerPool } from "./workers/worker-pool.ts";
 
 export interface TyphaDependencies {
   readonly clock: Clock;
@@ -48,6 +51,8 @@ export interface TyphaDependencies {
   readonly openServices?: () => Promise<DatastoreWriter>;
   /** Told to clients in the welcome: the host's or pod's name. */
   readonly serverName: string;
+  /** Starts a connection worker, where the settings ask for any. Default: a thread of its own. */
+  readonly startThread?: StartThread;
 }
 
 /** A Typha: everything but the process around it. */
@@ -71,6 +76,7 @@ export interface Typha {
  *    it works)                                                                | breadcrumbs, snapshots
  *                                                                             v
  *   sync port --> SyncListener --TLS, upgrade--> SyncServer: sessions, fan-out, sweep, drain
+ *                 (both in this thread, `OwnThread`, or in each of the workers of a `WorkerPool`: see there)
  *                                                                             |
  *   admin port --> admin API (clients, caches, status) <----------------------+
  *                                                                             |
@@ -99,7 +105,7 @@ class WiredTypha implements Typha {
   readonly #pipelineMetrics: PipelineMetrics;
   readonly #serverMetrics: ServerMetrics;
   readonly #pipelines: readonly Pipeline[];
-  readonly #server: SyncServer;
+  readonly #serving: Serving;
   readonly #health: TyphaHealth;
   readonly #nodes: NodeCounter = new NodeCounter();
   readonly #balance: TyphaBalancer | undefined;
@@ -107,8 +113,8 @@ class WiredTypha implements Typha {
   readonly #stopping = new AbortController();
   readonly #listening: PromiseWithResolvers<AddressInfo> = Promise.withResolvers();
   readonly #adminListening: PromiseWithResolvers<AddressInfo | undefined> = Promise.withResolvers();
-  #listener: SyncListener | undefined = undefined;
   #driver: DatastoreDriver | undefined = undefined;
+  #isStarted = false;
   #datastoreProblem: string | undefined = "The datastore is not open yet";
   #startProblem: string | undefined = undefined;
   #admin: AdminApi | undefined = undefined;
@@ -127,16 +133,7 @@ class WiredTypha implements Typha {
     this.#serverMetrics = createServerMetrics(metrics);
     this.#pipelines = SYNCER_TYPES.map((type) => this.#createPipeline(type));
     registerKindMetrics(metrics, this.#pipelines);
-    this.#server = new SyncServer({
-      settings: this.#settings,
-      streams: this.#pipelines.map(({ stream }) => stream),
-      clock,
-      random,
-      defer: (callback) => void setImmediate(callback),
-      logger,
-      metrics: this.#serverMetrics,
-      namePeers: () => this.#balance?.balancer.namePeers() ?? [],
-    });
+    this.#serving = config.Workers > 0 ? this.#serveInWorkers() : this.#serveHere();
     this.#balance = createTyphaBalancer({
       config,
       clock,
@@ -145,7 +142,7 @@ class WiredTypha implements Typha {
       metrics,
       serverMetrics: this.#serverMetrics,
       instance: deps.newEpoch(),
-      server: this.#server,
+      streams: () => this.#serving.streams(),
       syncerTypes: SYNCER_TYPES.length,
       openServices: deps.openServices ?? (() => Promise.reject(new Error("There is no Kubernetes API"))),
       countNodes: () => this.#nodes.count,
@@ -153,7 +150,7 @@ class WiredTypha implements Typha {
     });
     metrics.gaugeFrom(
       { name: "bulrush_typha_certificate_expiry_timestamp_seconds", help: "End of the server certificate; 0: no TLS" },
-      () => (this.#listener?.certificateExpiresAtMs() ?? 0) / 1000,
+      () => (this.#serving.certificateExpiresAtMs() ?? 0) / 1000,
     );
     this.#health = new TyphaHealth({
       health,
@@ -162,32 +159,17 @@ class WiredTypha implements Typha {
       staleAfterMs: config.StaleAfterSecs * 1000,
       datastoreProblem: () => this.#startProblem ?? this.#datastoreProblem,
       serverProblem: () => this.#serverProblem(),
-      serverNotice: () => this.#certificateNotice(),
-      streams: () => this.#server.sessions().length,
+      serverNotices: () => this.#serving.notices(),
+      streams: () => this.#serving.streamCount,
       onReport: () => this.#pipelineMetrics.collect(this.#pipelines.map(({ cache }) => cache)),
     });
   }
 
   start(): void {
-    const { clock, random, logger } = this.#deps;
-    const server = this.#server;
-    this.#listener = new SyncListener({
-      host: this.#config.ServerHost,
-      port: syncPort(this.#config),
-      tls: syncTlsSettings(this.#config),
-      handshakeTimeoutMs: this.#settings.handshakeTimeoutMs,
-      clock,
-      random,
-      logger,
-      log: server.log,
-      metrics: this.#serverMetrics,
-      onAccepted: (transport, deadlineMs) => server.accept(transport, deadlineMs),
-      onRefused: (transport, reason) => server.refuse(transport, "identity", reason),
-      onTlsReloaded: (material) => this.#admin?.useCertificates(material),
-      load: (reserve) => JSON.stringify(this.#balance?.balancer.load(reserve) ?? null),
-    });
+    this.#isStarted = true;
+    this.#serving.start();
     this.#balance?.balancer.start();
-    void this.#listener.listening.then((address) => {
+    void this.#serving.listening.then((address) => {
       this.#health.report();
       this.#listening.resolve(address);
     });
@@ -204,15 +186,72 @@ class WiredTypha implements Typha {
   async #stop(): Promise<void> {
     this.#stopping.abort(new Error("Typha stops"));
     this.#health.report();
-    this.#listener?.close();
-    await this.#server.drain();
-    this.#server.close();
+    this.#serving.stopListening();
+    await this.#serving.drain();
+    await this.#serving.close();
     await this.#balance?.close();
     for (const pipeline of this.#pipelines) await pipeline.stop();
     await this.#driver?.close();
     await this.#admin?.close();
     this.#adminListening.resolve(undefined);
     this.#health.close();
+  }
+
+  #serveHere(): Serving {
+    const { clock, random, logger } = this.#deps;
+    const metrics = this.#serverMetrics;
+    return new OwnThread({
+      server: {
+        settings: this.#settings,
+        streams: this.#pipelines.map(({ stream }) => stream),
+        clock,
+        random,
+        defer: (callback) => void setImmediate(callback),
+        logger,
+        metrics,
+        namePeers: () => this.#balance?.balancer.namePeers() ?? [],
+      },
+      listener: {
+        host: this.#config.ServerHost,
+        port: syncPort(this.#config),
+        tls: syncTlsSettings(this.#config),
+        handshakeTimeoutMs: this.#settings.handshakeTimeoutMs,
+        clock,
+        random,
+        logger,
+        metrics,
+        onTlsReloaded: (material) => this.#admin?.useCertificates(material),
+        load: (reserve) => this.#load(reserve),
+      },
+    });
+  }
+
+  #serveInWorkers(): Serving {
+    const { clock, random, logger, metrics } = this.#deps;
+    return new WorkerPool({
+      count: this.#config.Workers,
+      settings: this.#settings,
+      streams: this.#pipelines.map(({ cache, stream }) => ({ ...stream, cache })),
+      host: this.#config.ServerHost,
+      port: syncPort(this.#config),
+      tls: syncTlsSettings(this.#config),
+      clock,
+      random,
+      yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
+      logger,
+      metrics,
+      serverMetrics: this.#serverMetrics,
+      startThread: this.#deps.startThread ?? startThread,
+      load: (reserve) => this.#load(reserve),
+      peerTargets: () => this.#balance?.balancer.peerTargets() ?? [],
+      sentTo: (address) => this.#balance?.balancer.sentTo(address),
+      onTlsReloaded: (material) => this.#admin?.useCertificates(material),
+    });
+  }
+
+  /** What this server tells the others. */
+  #load(reserve: string | undefined): string {
+    return JSON.stringify(this.#balance?.balancer.load(reserve) ?? null);
   }
 
   #createPipeline(type: SyncerType): Pipeline {
@@ -225,9 +264,10 @@ class WiredTypha implements Typha {
       metrics: this.#pipelineMetrics.cache(type),
       epoch: newEpoch(),
       yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
-      clients: () => this.#server.connectionCount,
+      clients: () => this.#serving.connectionCount,
       maxBatch: Math.max(1, SnapshotCacheMaxBatchSize),
       retainBytes: ResumeMaxBytes,
+      forThreads: this.#config.Workers > 0,
     });
   }
 
@@ -297,8 +337,11 @@ class WiredTypha implements Typha {
           host: host === "" ? "0.0.0.0" : host,
           port: port === RANDOM_PORT ? 0 : port,
           tls: syncTlsSettings(this.#config),
-          clients: () => clientsView(this.#server, this.#pipelines),
-          caches: () => cachesView(this.#server, this.#pipelines),
+          clients: async () => clientsView(await this.#serving.clients(), this.#pipelines),
+          caches: async () => {
+            const samples = await this.#serving.propagation();
+            return cachesView(this.#pipelines, (type) => propagationView(samples.get(type) ?? []));
+          },
           compare: (question) => this.#compare(question),
           status: () => this.#statusView(),
           snapshot: (syncer) => this.#snapshot(syncer),
@@ -321,7 +364,7 @@ class WiredTypha implements Typha {
 
   #serverProblem(): string | undefined {
     if (this.#stopping.signal.aborted) return "draining: clients are sent elsewhere";
-    return this.#listener === undefined ? "not started" : this.#listener.problem();
+    return this.#isStarted ? this.#serving.problem() : "not started";
   }
 
   #compare(question: CompareQuestion): CompareAnswer | undefined {
@@ -348,11 +391,6 @@ class WiredTypha implements Typha {
     }
   }
 
-  #certificateNotice(): string | undefined {
-    const problem = this.#listener?.certificateProblem();
-    return problem === undefined ? undefined : `new certificates are not used: ${problem}`;
-  }
-
   #statusView(): StatusView {
     const { live, ready, text } = this.#deps.health.summary();
     const problems = [...this.#manifestProblems, ...this.#pipelines.flatMap((pipeline) => pipeline.problems())];
@@ -366,8 +404,8 @@ class WiredTypha implements Typha {
       ready,
       health: text,
       connections: {
-        open: this.#server.connectionCount,
-        streaming: this.#server.sessions().length,
+        open: this.#serving.connectionCount,
+        streaming: this.#serving.streamCount,
         limit: this.#settings.maxConnections,
       },
       balance: this.#balance?.balancer.view() ?? null,

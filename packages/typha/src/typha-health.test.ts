@@ -35,7 +35,7 @@ function harness(staleAfterMs = 0) {
     staleAfterMs,
     datastoreProblem: () => state.problem,
     serverProblem: () => undefined,
-    serverNotice: () => undefined,
+    serverNotices: () => [],
     streams: () => 0,
     onReport: () => undefined,
   });

@@ -13,8 +13,8 @@ export interface TyphaHealthOptions {
   readonly datastoreProblem: () => string | undefined;
   /** Why nobody can connect, in words; undefined when all is well. */
   readonly serverProblem: () => string | undefined;
-  /** What an operator should see to while all is well; undefined: nothing. */
-  readonly serverNotice: () => string | undefined;
+  /** What an operator should see to while all is well. */
+  readonly serverNotices: () => readonly string[];
   /** How many clients are served. */
   readonly streams: () => number;
   /** Called with each report. */
@@ -47,13 +47,13 @@ export class TyphaHealth {
 
   /** Reports now, and every second from now on. */
   report(): void {
-    const { clock, datastoreProblem, serverProblem, serverNotice, streams, onReport } = this.#options;
+    const { clock, datastoreProblem, serverProblem, serverNotices, streams, onReport } = this.#options;
     this.#cancelTimer();
     this.#datastoreSinceMs = datastoreProblem() === undefined ? undefined : (this.#datastoreSinceMs ?? clock.nowMs());
     this.#statuses = this.#readStatuses();
     for (const [pipeline, reporter] of this.#caches) reporter.report({ live: true, ...this.#readiness(pipeline) });
     const problem = serverProblem();
-    const detail = problem ?? [`${streams()} streams`, ...[serverNotice() ?? []].flat()].join("; ");
+    const detail = problem ?? [`${streams()} streams`, ...serverNotices()].join("; ");
     this.#server.report({ live: true, ready: problem === undefined, detail });
     onReport();
     this.#cancelTimer = clock.after(REPORT_MS, () => this.report());

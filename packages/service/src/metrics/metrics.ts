@@ -1,3 +1,5 @@
+import type { MetricsSample } from "./sample.ts";
+
 /** Only grows. */
 export interface Counter {
   /** Adds `by`, 1 by default; never negative. */
@@ -67,7 +69,11 @@ export interface Metrics {
   summaryFamily<L extends string>(options: LabelledOptions<L> & QuantileOptions): Family<Observer, L>;
   histogram(options: MetricOptions & BucketOptions): Observer;
   histogramFamily<L extends string>(options: LabelledOptions<L> & BucketOptions): Family<Observer, L>;
-  /** The page in Prometheus text format. */
+  /** The page in Prometheus text format, with what `addSamples` gives. */
   text(): Promise<string>;
+  /** All values of this registry, to be shown by one in another thread. */
+  sample(): Promise<MetricsSample>;
+  /** The page shows these samples too (see `mergeSamples`); read when it is made. Must be quick and must not throw. */
+  addSamples(read: () => readonly MetricsSample[]): void;
   readonly contentType: string;
 }

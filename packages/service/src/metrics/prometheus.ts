@@ -18,6 +18,7 @@ import type {
   QuantileOptions,
   Sample,
 } from "./metrics.ts";
+import { mergeSamples, type MetricsSample, type SampledMetric } from "./sample.ts";
 
 /** As the client libraries of upstream have it. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -35,6 +36,7 @@ interface PromMetric<Child, L extends string> {
 /** A registry of its own, on prom-client. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
+  const samples: (() => readonly MetricsSample[])[] = [];
   const common = (options: MetricOptions) => {
     assert(registry.getSingleMetric(options.name) === undefined, () => `Metric ${options.name} is made twice`);
     return { name: options.name, help: options.help, registers: [registry] };
@@ -89,9 +91,43 @@ export function createMetrics(): Metrics {
     summaryFamily: (options) => family(new PromSummary({ ...labelled(options), ...quantiles(options) }), observer),
     histogram: (options) => observer(new PromHistogram({ ...common(options), ...buckets(options) })),
     histogramFamily: (options) => family(new PromHistogram({ ...labelled(options), ...buckets(options) }), observer),
-    text: () => registry.metrics(),
+    async text() {
+      const others = samples.flatMap((read) => read());
+      return others.length === 0 ? registry.metrics() : format(mergeSamples([await sampleOf(registry), ...others]));
+    },
+    sample: () => sampleOf(registry),
+    addSamples: (read) => void samples.push(read),
     contentType: registry.contentType,
   };
+}
+
+async function sampleOf(registry: Registry): Promise<MetricsSample> {
+  const metrics = await registry.getMetricsAsJSON();
+  return metrics.map(({ name, help, type, values }) => ({
+    name,
+    help,
+    type: String(type) as SampledMetric["type"],
+    // A copy: the library goes on with its own.
+    values: values.map((value) => ({
+      name: "metricName" in value ? String(value.metricName) : undefined,
+      labels: Object.fromEntries(
+        Object.entries(value.labels).flatMap(([label, text]) => (text === undefined ? [] : [[label, text]])),
+      ),
+      value: value.value,
+    })),
+  }));
+}
+
+function format(sample: MetricsSample): Promise<string> {
+  const registry = new Registry();
+  for (const metric of sample) {
+    const { name, help, type } = metric;
+    const values = metric.values.map(({ name: metricName = name, labels, value }) => ({ metricName, labels, value }));
+    // The library asks for no more than this when it writes its page.
+    const shown = { name, help, type, get: () => Promise.resolve({ name, help, type, values, aggregator: "sum" }) };
+    registry.registerMetric(shown as unknown as PromGauge);
+  }
+  return registry.metrics();
 }
 
 function counter(metric: { inc(by: number): void }): Counter {

@@ -18,8 +18,9 @@ export interface AdminApiOptions {
   readonly port: number;
   /** Needed to serve on anything but loopback: the key and CA of the sync port; clients must have a certificate. */
   readonly tls: SyncTlsSettings | undefined;
-  readonly clients: () => ClientsView;
-  readonly caches: () => CachesView;
+  /** May fail: then the answer is HTTP 500. */
+  readonly clients: () => ClientsView | Promise<ClientsView>;
+  readonly caches: () => CachesView | Promise<CachesView>;
   readonly status: () => StatusView;
   /** undefined: there is no such stream. */
   readonly compare: (question: CompareQuestion) => CompareAnswer | undefined;

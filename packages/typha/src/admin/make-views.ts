@@ -1,26 +1,25 @@
+import type { SyncerType } from "@bulrush/proto";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { ClientSession } from "../server/client-session.ts";
-import type { SyncServer } from "../server/sync-server.ts";
+import type { PropagationView } from "../server/propagation.ts";
 import type { CachesView, CacheView, ClientsView, ClientView } from "./views.ts";
 
-/** All streams of the server, oldest first. */
-export function clientsView(server: SyncServer, pipelines: readonly Pipeline[]): ClientsView {
-  const clients = server
-    .sessions()
-    .toSorted((a, b) => a.connectedAtMs - b.connectedAtMs)
-    .flatMap((session) => clientView(server, session, pipelines) ?? []);
-  return { clients };
+/** All streams, oldest first, beside the newest sequence of each one's cache. */
+export function clientsView(clients: readonly ClientView[], pipelines: readonly Pipeline[]): ClientsView {
+  const heads = new Map(pipelines.map(({ type, cache }) => [type, cache.head.sequence]));
+  return {
+    clients: clients
+      .map((client) => ({ ...client, serverSequence: heads.get(client.syncer) ?? 0 }))
+      // ISO 8601 of one length: in the order of time.
+      .toSorted((a, b) => (a.connectedAt < b.connectedAt ? -1 : Number(a.connectedAt > b.connectedAt))),
+  };
 }
 
-function clientView(
-  server: SyncServer,
-  session: ClientSession,
-  pipelines: readonly Pipeline[],
-): ClientView | undefined {
+/** A session without a hello is nobody yet. `duplicate`: another live client has its node name. */
+export function clientView(session: ClientSession, duplicate: boolean): ClientView | undefined {
   const { hello, stream } = session;
   if (hello === undefined || stream === undefined) return undefined;
   const place = stream.place();
-  const pipeline = pipelines.find(({ type }) => type === hello.syncer);
   return {
     connectionId: session.id,
     hostname: hello.hostname,
@@ -31,20 +30,24 @@ function clientView(
     connectedAt: new Date(session.connectedAtMs).toISOString(),
     begunWith: place.begunWith ?? null,
     inSnapshot: place.inSnapshot,
-    serverSequence: pipeline?.cache.head.sequence ?? 0,
+    serverSequence: 0,
     sentSequence: place.sentSequence,
     appliedSequence: place.appliedSequence ?? null,
     lagMs: Math.round(place.lagMs),
     bytesSent: place.bytesSent,
-    duplicate: server.isDuplicate(session),
+    duplicate,
   };
 }
 
-export function cachesView(server: SyncServer, pipelines: readonly Pipeline[]): CachesView {
-  return { caches: pipelines.map((pipeline) => cacheView(server, pipeline)) };
+/** `propagation`: of each syncer type. */
+export function cachesView(
+  pipelines: readonly Pipeline[],
+  propagation: (type: SyncerType) => PropagationView,
+): CachesView {
+  return { caches: pipelines.map((pipeline) => cacheView(pipeline, propagation(pipeline.type))) };
 }
 
-function cacheView(server: SyncServer, pipeline: Pipeline): CacheView {
+function cacheView(pipeline: Pipeline, propagation: PropagationView): CacheView {
   const { cache } = pipeline;
   const { head, history, counters } = cache;
   return {
@@ -61,7 +64,7 @@ function cacheView(server: SyncServer, pipeline: Pipeline): CacheView {
     skipped: counters.skipped,
     snapshotsGenerated: counters.snapshots.generated,
     snapshotsReused: counters.snapshots.reused,
-    propagation: server.propagation(cache.syncer).view(),
+    propagation,
     kinds: pipeline.kinds().map(({ kind, status, reason, code, sinceMs, unusable, upstreamAgeMs, keys }) => ({
       kind,
       status,

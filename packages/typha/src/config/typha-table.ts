@@ -151,8 +151,7 @@ export const TYPHA_TABLE: ConfigTable<TyphaConfig> = defineConfig<TyphaConfig>({
   Workers: {
     type: int({ min: 0, max: 64 }),
     default: 0,
-    doc: "Threads that serve connections beside the main one.",
-    noEffect: "one thread serves all connections in this version",
+    doc: "Threads that serve the connections, on cores of their own; 0: the main thread does. Worth it only where one core is not enough.",
   },
 
   AdminHost: {

@@ -4,7 +4,7 @@ import type { BalanceView } from "../admin/views.ts";
 import type { BalancerMetrics } from "./balancer-metrics.ts";
 import { type ConnectionLimit, connectionLimit, type LimitBasis } from "./connection-limit.ts";
 import { PeerTable } from "./peer-table.ts";
-import { pickTargets, planShed, type ShedPlan, type TypeCounts } from "./plan-shed.ts";
+import { pickTargets, planShed, type ShedPlan, type ShedTarget, type TypeCounts } from "./plan-shed.ts";
 import { RecentlyShed } from "./recently-shed.ts";
 import { Reservations } from "./reservations.ts";
 import type { ServerLoad } from "./server-load.ts";
@@ -143,14 +143,22 @@ export class Balancer {
 
   /** Servers to name to a client that has to leave: those with the fewest streams most often. */
   namePeers(): readonly string[] {
-    const { clock, random } = this.#options;
-    const targets = this.#peers.known(clock.monotonicMs()).flatMap(({ address, streams, limit }) => {
+    const names = pickPeers(this.peerTargets(), this.#options.random);
+    if (names[0] !== undefined) this.sentTo(names[0]);
+    return names;
+  }
+
+  /** Servers that have room, for `pickPeers`. */
+  peerTargets(): readonly ShedTarget[] {
+    return this.#peers.known(this.#options.clock.monotonicMs()).flatMap(({ address, streams, limit }) => {
       const weight = (limit - streams) / (1 + streams);
       return weight > 0 ? [{ address, weight }] : [];
     });
-    const names = pickTargets(targets, NAMED_PEERS, random);
-    if (names[0] !== undefined) this.#peers.sent(names[0]);
-    return names;
+  }
+
+  /** A client was told to go there, if it can. */
+  sentTo(address: string): void {
+    this.#peers.sent(address);
   }
 
   /** What the limit is worked out from at the moment, and what comes out. */
@@ -362,6 +370,11 @@ export class Balancer {
       cancel();
     }
   }
+}
+
+/** The servers that a goodbye or reject names. `random`: numbers in [0, 1). */
+export function pickPeers(targets: readonly ShedTarget[], random: () => number): readonly string[] {
+  return pickTargets(targets, NAMED_PEERS, random);
 }
 
 function countTypes(streams: readonly BalancedStream[]): TypeCounts {

@@ -4,9 +4,8 @@ import type { Logger, Metrics } from "@bulrush/service";
 import { syncTlsSettings } from "../config/load-typha-config.ts";
 import type { TyphaConfig } from "../config/typha-config.ts";
 import type { ServerMetrics } from "../server/server-metrics.ts";
-import type { SyncServer } from "../server/sync-server.ts";
 import { askLoad } from "./ask-load.ts";
-import { Balancer } from "./balancer.ts";
+import { type BalancedStream, Balancer } from "./balancer.ts";
 import { createBalancerMetrics } from "./balancer-metrics.ts";
 import { listTyphas } from "./list-typhas.ts";
 
@@ -18,7 +17,8 @@ export interface TyphaBalancerOptions {
   readonly metrics: Metrics;
   readonly serverMetrics: ServerMetrics;
   readonly instance: string;
-  readonly server: SyncServer;
+  /** Those that may be handed over. */
+  readonly streams: () => readonly BalancedStream[];
   /** Streams that are served. */
   readonly syncerTypes: number;
   /** The Kubernetes API, where the Service is. May fail; then it is opened anew at the next count. */
@@ -35,7 +35,7 @@ export interface TyphaBalancer {
 
 /** The balancer that the settings ask for; undefined: none. It is not started. */
 export function createTyphaBalancer(options: TyphaBalancerOptions): TyphaBalancer | undefined {
-  const { config, server, openServices } = options;
+  const { config, openServices } = options;
   if (config.ConnectionRebalancingMode !== "kubernetes") return undefined;
   const tls = syncTlsSettings(config);
   const ms = (secs: number, defaultMs: number): number => (secs > 0 ? secs * 1000 : defaultMs);
@@ -66,17 +66,7 @@ export function createTyphaBalancer(options: TyphaBalancerOptions): TyphaBalance
     },
     countNodes: options.countNodes,
     askLoad: (address, reserve, signal) => askLoad(address, reserve, tls, signal),
-    streams: () =>
-      server.sessions().flatMap((session) => {
-        const { hello, state, connectedAtMs, isLeaving } = session;
-        if (hello === undefined || state !== "streaming" || isLeaving) return [];
-        return {
-          clientId: hello.clientId,
-          type: hello.syncer,
-          connectedAtMs,
-          goodbye: (reason: string, peers: readonly string[]) => session.handOver(reason, peers),
-        };
-      }),
+    streams: options.streams,
     takesClients: options.takesClients,
   });
   return {

@@ -19,6 +19,7 @@ test("Pipeline has in its cache what it was told before it says how far it has r
     clients: () => 0,
     maxBatch: 100,
     retainBytes: 1 << 20,
+    forThreads: false,
   });
   const sources: SyncerCallbacks[] = [];
   pipeline.start((_, callbacks) => {
@@ -42,6 +43,8 @@ test("Pipeline has in its cache what it was told before it says how far it has r
   }
   await clock.advance(1000);
   assert.equal(pipeline.cache.size, 1);
+  // The window begins with what is published at once.
+  await source.onUpdates([settingUpdate("/calico/v1/config/a=99@49")]);
   await source.onUpdates([settingUpdate("/calico/v1/config/b=1@50")]);
   assert.equal(pipeline.cache.size, 1, "it waits for the end of the window");
   pipeline.stream.reached?.();

@@ -25,6 +25,8 @@ export interface PipelineOptions {
   readonly maxBatch: number;
   /** Budget of the retained breadcrumbs. */
   readonly retainBytes: number;
+  /** Other threads serve the cache too. */
+  readonly forThreads: boolean;
 }
 
 /** Makes the source of a pipeline; it calls back from `start` on, and reads through what `observe` makes of its driver. */
@@ -70,7 +72,7 @@ export class Pipeline {
     this.cache = new SnapshotCache({
       syncer: type,
       epoch: options.epoch,
-      encodeFrame: createFrameEncoder(options.clients),
+      encodeFrame: createFrameEncoder(options.clients, options.forThreads),
       yieldTurn,
       nowMs: clock.nowMs(),
       maxBatch: options.maxBatch,

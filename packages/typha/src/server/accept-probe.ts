@@ -14,6 +14,8 @@ export interface AcceptProbeOptions {
   readonly clock: Clock;
   /** Called after each probe: why nobody can connect; undefined: somebody can. */
   readonly onResult: (problem: string | undefined) => void;
+  /** Where other threads take what comes at the port: told the local end of each probe, for `arrived`. */
+  readonly onBegun?: (own: string) => void;
   /** Default: over TCP. */
   readonly connect?: (host: string, port: number) => Socket;
 }
@@ -63,6 +65,11 @@ export class AcceptProbe {
     return true;
   }
 
+  /** A connection with this local end was accepted elsewhere. Not ours, or too late: nothing happens. */
+  arrived(own: string): void {
+    if (this.#own === own) this.#end(undefined);
+  }
+
   #schedule(): void {
     const address = this.#address;
     if (address === undefined) return;
@@ -83,7 +90,9 @@ export class AcceptProbe {
     // By then the kernel has given it a port, and the listener has had no turn yet.
     process.nextTick(() => {
       const { address: remoteAddress, port: remotePort } = socket.address() as Partial<AddressInfo>;
-      if (this.#socket === socket && remotePort !== undefined) this.#own = peerName({ remoteAddress, remotePort });
+      if (this.#socket !== socket || remotePort === undefined) return;
+      this.#own = peerName({ remoteAddress, remotePort });
+      this.#options.onBegun?.(this.#own);
     });
   }
 

@@ -1,12 +1,16 @@
-import type { SyncerType } from "@bulrush/proto";
-import type { ClientSession } from "./client-session.ts";
+import type { Hello } from "@bulrush/proto";
+
+/** A stream, by what its client said. */
+interface Registered {
+  readonly hello: Pick<Hello, "syncer" | "hostname" | "clientId"> | undefined;
+}
 
 /** What a new stream meets. */
-export interface Joined {
+interface Joined<Session> {
   /** Live streams of other clients under the same node name: two agents believe to be one node. */
-  readonly duplicates: readonly ClientSession[];
+  readonly duplicates: readonly Session[];
   /** Older streams of the same client: half open, as it has come back. */
-  readonly superseded: readonly ClientSession[];
+  readonly superseded: readonly Session[];
 }
 
 /**
@@ -14,9 +18,9 @@ export interface Joined {
  *
  * Invariant: a session is in exactly one set of `#byName` and in `#byType`, from `add` to `remove`.
  */
-export class ClientRegistry {
-  readonly #byName = new Map<string, Set<ClientSession>>();
-  readonly #byType = new Map<SyncerType, Set<ClientSession>>();
+export class ClientRegistry<Session extends Registered> {
+  readonly #byName = new Map<string, Set<Session>>();
+  readonly #byType = new Map<Hello["syncer"], Set<Session>>();
   readonly #duplicateNames = new Set<string>();
   #count = 0;
 
@@ -30,7 +34,7 @@ export class ClientRegistry {
     return this.#duplicateNames.size;
   }
 
-  add(session: ClientSession): Joined {
+  add(session: Session): Joined<Session> {
     const hello = session.hello;
     if (hello === undefined) return { duplicates: [], superseded: [] };
     const name = nameOf(session);
@@ -46,7 +50,7 @@ export class ClientRegistry {
   }
 
   /** Does nothing when the session is not there. */
-  remove(session: ClientSession): void {
+  remove(session: Session): void {
     const name = nameOf(session);
     const sameName = this.#byName.get(name);
     if (sameName?.delete(session) !== true) return;
@@ -56,16 +60,16 @@ export class ClientRegistry {
     this.#judge(name);
   }
 
-  ofType(type: SyncerType): ReadonlySet<ClientSession> {
+  ofType(type: Hello["syncer"]): ReadonlySet<Session> {
     return setIn(this.#byType, type);
   }
 
-  all(): readonly ClientSession[] {
+  all(): readonly Session[] {
     return [...this.#byType.values()].flatMap((sessions) => [...sessions]);
   }
 
   /** True when another live client uses this session's node name. */
-  isDuplicate(session: ClientSession): boolean {
+  isDuplicate(session: Session): boolean {
     return this.#duplicateNames.has(nameOf(session)) && this.#byName.get(nameOf(session))?.has(session) === true;
   }
 
@@ -76,8 +80,8 @@ export class ClientRegistry {
   }
 }
 
-function nameOf(session: ClientSession): string {
-  return `${session.hello?.syncer ?? ""} ${session.hello?.hostname ?? ""}`;
+function nameOf({ hello }: Registered): string {
+  return `${hello?.syncer ?? ""} ${hello?.hostname ?? ""}`;
 }
 
 function setIn<K, V>(map: Map<K, Set<V>>, key: K): Set<V> {

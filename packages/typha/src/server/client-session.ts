@@ -10,7 +10,7 @@ import {
   ProtoError,
   type RejectCode,
 } from "@bulrush/proto";
-import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { ServedCache } from "../cache/served-cache.ts";
 import { ClientStream } from "./client-stream.ts";
 import { InboundMeter } from "./inbound-meter.ts";
 import { openingFor, shouldWait } from "./opening.ts";
@@ -229,16 +229,18 @@ export class ClientSession {
     this.#hello = message;
     const version = negotiateVersion(message.version);
     const cache = this.#context.caches.get(message.syncer);
-    const refusal = this.#context.admission(this);
     if (version === undefined) {
       const reason = `Version ${message.version} is too old, ${OLDEST_PROTOCOL_VERSION} is the oldest that is served`;
       this.reject("unsupported-version", reason);
     } else if (cache === undefined) this.reject("unknown-syncer", `No ${message.syncer} stream is served here`);
-    else if (refusal !== undefined) this.reject(refusal.code, refusal.reason);
-    else this.#beginStream(message, version, cache);
+    else {
+      const refusal = this.#context.admission(this);
+      if (refusal !== undefined) this.reject(refusal.code, refusal.reason);
+      else this.#beginStream(message, version, cache);
+    }
   }
 
-  #beginStream(hello: Hello, version: number, cache: SnapshotCache): void {
+  #beginStream(hello: Hello, version: number, cache: ServedCache): void {
     const context = this.#context;
     this.#state = "opening";
     this.#stream = new ClientStream(context, cache, hello.syncer, this.transport, () => this.#onWritten());
@@ -257,7 +259,7 @@ export class ClientSession {
   }
 
   /** Makes the answer to an accepted hello, and gives it. */
-  async #open(hello: Hello, version: number, cache: SnapshotCache): Promise<void> {
+  async #open(hello: Hello, version: number, cache: ServedCache): Promise<void> {
     try {
       const opening = await openingFor(hello, cache);
       if (this.#state === "opening" && this.#stream !== undefined) {

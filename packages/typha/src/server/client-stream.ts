@@ -1,7 +1,7 @@
 import { type Ack, frameMessage, type GoodbyeCode, type Pong, type SyncerType, type Welcome } from "@bulrush/proto";
 import type { Breadcrumb } from "../cache/breadcrumb.ts";
 import { PIECE_BYTES, type Snapshot } from "../cache/snapshot.ts";
-import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { ServedCache } from "../cache/served-cache.ts";
 import { LagWatch } from "./lag-watch.ts";
 import type { Opening } from "./opening.ts";
 import type { StreamMetrics } from "./server-metrics.ts";
@@ -53,7 +53,7 @@ export interface StreamPlace {
 export class ClientStream {
   readonly syncer: SyncerType;
   readonly #context: SessionContext;
-  readonly #cache: SnapshotCache;
+  readonly #cache: ServedCache;
   readonly #transport: Transport;
   readonly #metrics: StreamMetrics;
   readonly #onWritten: () => void;
@@ -89,7 +89,7 @@ export class ClientStream {
 
   constructor(
     context: SessionContext,
-    cache: SnapshotCache,
+    cache: ServedCache,
     syncer: SyncerType,
     transport: Transport,
     onWritten: () => void,

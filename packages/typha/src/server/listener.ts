@@ -35,7 +35,12 @@ export interface ListenerOptions {
   /** Certificates were read anew, and are what new connections are served with. */
   readonly onTlsReloaded?: (material: TlsMaterial) => void;
   /** What to tell another server of this one's load, as JSON. `reserve`: it is about to send a client (see `loadPath`). */
-  readonly load?: (reserve: string | undefined) => string;
+  readonly load?: (reserve: string | undefined) => string | Promise<string | undefined>;
+  /**
+   * Other threads of this process listen at the same port, and the kernel gives each some of the connections
+   * (SO_REUSEPORT, socket(7)). Then a probe of ours would arrive anywhere: somebody else probes, see `expectProbe`.
+   */
+  readonly sharesPort?: boolean;
 }
 
 /** A connection between accept and upgrade. */
@@ -75,6 +80,7 @@ export class SyncListener {
   #reloader: TlsReloader | undefined = undefined;
   #problem: string | undefined = "Not listening yet";
   #closed = false;
+  #expected: { readonly peer: string; readonly onArrived: () => void } | undefined = undefined;
   #cancelRetry: CancelTimer = () => {};
 
   constructor(options: ListenerOptions) {
@@ -103,6 +109,12 @@ export class SyncListener {
     return this.#reloader?.problem();
   }
 
+  /** A connection from `peer` is somebody's probe: calls back once, when it arrives here or if it has already. */
+  expectProbe(peer: string, onArrived: () => void): void {
+    this.#expected = this.#handshakes.has(peer) ? undefined : { peer, onArrived };
+    if (this.#expected === undefined) onArrived();
+  }
+
   /** Takes nobody new. Open connections stay. */
   close(): void {
     this.#closed = true;
@@ -127,13 +139,14 @@ export class SyncListener {
     server.on("error", (error) => {
       if (server === this.#server) this.#onServerError(error);
     });
-    server.listen({ port, ...(host !== "" && { host }) }, () => {
+    const reusePort = this.#options.sharesPort === true;
+    server.listen({ port, ...(host !== "" && { host }), ...(reusePort && { reusePort }) }, () => {
       const address = server.address() as AddressInfo;
       this.#problem = undefined;
       this.#backoff.reset();
       this.#options.logger.info("Listening for sync clients", { address: address.address, port: address.port });
       this.#resolveListening(address);
-      this.#probe.start(address);
+      if (!reusePort) this.#probe.start(address);
     });
   }
 
@@ -212,6 +225,10 @@ export class SyncListener {
     if (socket.remoteAddress === undefined) {
       socket.destroy();
       return;
+    }
+    if (this.#expected?.peer === peer) {
+      this.#expected.onArrived();
+      this.#expected = undefined;
     }
     metrics.accepted.inc();
     // Before its turn an error of the socket has no other listener; the close follows.

@@ -1,7 +1,7 @@
 import type { Hello, SyncerType, Welcome } from "@bulrush/proto";
 import type { Breadcrumb } from "../cache/breadcrumb.ts";
 import type { Snapshot } from "../cache/snapshot.ts";
-import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { ServedCache } from "../cache/served-cache.ts";
 
 /** How a stream begins: what the welcome says, and what goes before the chain. */
 export interface Opening {
@@ -23,7 +23,7 @@ export interface Opening {
  *  else ------------------------------> snapshot
  * ```
  */
-export async function openingFor(hello: Hello, cache: SnapshotCache): Promise<Opening> {
+export async function openingFor(hello: Hello, cache: ServedCache): Promise<Opening> {
   const held = heldCrumb(hello, cache);
   if (held !== undefined) return { resume: "deltas", crumb: held };
   if (hello.digests !== undefined) {
@@ -41,7 +41,7 @@ export async function openingFor(hello: Hello, cache: SnapshotCache): Promise<Op
  */
 export function shouldWait(
   hello: Hello,
-  cache: SnapshotCache,
+  cache: ServedCache,
   isBehind: (type: SyncerType, revision: number) => boolean,
 ): boolean {
   const { digests, revision, syncer } = hello;
@@ -49,6 +49,6 @@ export function shouldWait(
   return !cache.wasInSync || (revision !== undefined && isBehind(syncer, revision));
 }
 
-function heldCrumb({ resume }: Hello, cache: SnapshotCache): Breadcrumb | undefined {
+function heldCrumb({ resume }: Hello, cache: ServedCache): Breadcrumb | undefined {
   return resume?.epoch === cache.epoch ? cache.at(resume.sequence) : undefined;
 }

@@ -21,12 +21,21 @@ export class PropagationWindow {
     this.#next = (this.#next + 1) % WINDOW;
   }
 
-  view(): PropagationView {
-    const sorted = this.#samples.toSorted((a, b) => a - b);
-    const at = (share: number): number | null => {
-      const ms = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
-      return ms === undefined ? null : Math.round(ms * 10) / 10;
-    };
-    return { samples: sorted.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: at(1) };
+  /** In no promised order. */
+  samples(): readonly number[] {
+    return this.#samples;
   }
+
+  view(): PropagationView {
+    return propagationView(this.#samples);
+  }
+}
+
+export function propagationView(samples: readonly number[]): PropagationView {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const at = (share: number): number | null => {
+    const ms = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+    return ms === undefined ? null : Math.round(ms * 10) / 10;
+  };
+  return { samples: sorted.length, p50Ms: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99), maxMs: at(1) };
 }

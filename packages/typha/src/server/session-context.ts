@@ -1,7 +1,7 @@
 import type { Clock } from "@bulrush/base";
 import type { GoodbyeCode, RejectCode, SyncerType } from "@bulrush/proto";
 import type { Logger } from "@bulrush/service";
-import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { ServedCache } from "../cache/served-cache.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { LimitedLog } from "./limited-log.ts";
 import type { PropagationWindow } from "./propagation.ts";
@@ -24,12 +24,12 @@ export interface SessionContext {
   readonly metrics: ServerMetrics;
   readonly settings: SyncServerSettings;
   /** The streams that are served. */
-  readonly caches: ReadonlyMap<SyncerType, SnapshotCache>;
+  readonly caches: ReadonlyMap<SyncerType, ServedCache>;
   /** Numbers in [0, 1). */
   readonly random: () => number;
   /** Runs the callback after everything that waits now: `setImmediate`. */
   readonly defer: (callback: () => void) => void;
-  /** Why a client with a good hello is not taken, if it is not. */
+  /** Why a client with a good hello is not taken; undefined: it is, and its stream begins at once. */
   admission(session: ClientSession): { readonly code: RejectCode; readonly reason: string } | undefined;
   advice(code: RejectCode | GoodbyeCode): Advice;
   /** The ping of this moment, one frame for all clients of a type. */

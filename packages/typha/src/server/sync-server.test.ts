@@ -1,27 +1,41 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import { ManualClock } from "@bulrush/base";
+import { ManualClock, must } from "@bulrush/base";
 import { BucketDigests, encodeMessage, frameMessage, hashValue, type Hello } from "@bulrush/proto";
 import type { SyncStatus } from "@bulrush/model";
 import { createMetrics, memoryLogger } from "@bulrush/service";
 import { SnapshotCache } from "../cache/snapshot-cache.ts";
 import type { Reached } from "../pipeline/reached-revision.ts";
 import { FakeTransport } from "../testing/fake-transport.ts";
+import { threadlessWorkers } from "../testing/threadless-workers.ts";
 import { runTranscript } from "../testing/transcript.ts";
 import { settingUpdate } from "../testing/updates.ts";
 import { createServerMetrics } from "./server-metrics.ts";
 import { DEFAULT_SERVER_SETTINGS, type SyncServerSettings } from "./settings.ts";
-import { SyncServer } from "./sync-server.ts";
+import { OwnThread } from "../workers/own-thread.ts";
+import type { Serving } from "../workers/serving.ts";
+import { WorkerPool, type WorkerPoolOptions } from "../workers/worker-pool.ts";
+import type { SyncServer } from "./sync-server.ts";
 
 const DIRECTORY = new URL("testdata/", import.meta.url);
 
-for (const name of readdirSync(DIRECTORY).filter((file) => file.startsWith("session-"))) {
-  test(`SyncServer behaves as in ${name}`, async () => {
-    const world = new World();
-    await runTranscript(new URL(name, DIRECTORY), (command, args) => world.run(command, args));
-    world.server.close();
-  });
+/** Goodbyes to all, which each worker paces over its own clients. */
+const PACED_BY_EACH_WORKER = ["session-drain.txt", "session-stale.txt"];
+
+for (const name of readdirSync(DIRECTORY).filter((file) => file.startsWith("session-")))
+  for (const workers of PACED_BY_EACH_WORKER.includes(name) ? [0, 1] : [0, 1, 2]) {
+    test(`SyncServer behaves as in ${name}${workers === 0 ? "" : `, with ${workers} worker${workers === 1 ? "" : "s"}`}`, async () => {
+      const world = new World(workers);
+      await runTranscript(new URL(name, DIRECTORY), (command, args) => world.run(command, args));
+      await world.close();
+    });
+  }
+
+interface Served {
+  readonly serving: Serving;
+  /** The server of the next connection. */
+  readonly next: () => SyncServer;
 }
 
 /** A server with fake clients; commands as in the transcripts. */
@@ -30,14 +44,20 @@ class World {
   readonly logger = memoryLogger();
   readonly metrics = createMetrics();
   readonly cache: SnapshotCache;
-  server: SyncServer;
+  readonly #workers: number;
+  #serving: Serving;
+  /** A new connection's server. */
+  #next: () => SyncServer;
   readonly clients = new Map<string, FakeTransport>();
   upstreamAgeMs = 250;
   peers: readonly string[] = [];
   reached: Reached | undefined = undefined;
   #readRecords = 0;
+  #onFacts: () => void = () => {};
 
-  constructor() {
+  /** With this many workers; 0: the server has no threads but this one. */
+  constructor(workers: number) {
+    this.#workers = workers;
     this.cache = new SnapshotCache({
       syncer: "felix",
       epoch: "first",
@@ -48,20 +68,53 @@ class World {
       reuseBytes: 0,
       retainBytes: 3000,
     });
-    this.server = this.#serve({});
+    ({ serving: this.#serving, next: this.#next } = this.#serve({}));
   }
 
-  #serve(settings: Partial<SyncServerSettings>): SyncServer {
-    return new SyncServer({
-      settings: { ...DEFAULT_SERVER_SETTINGS, serverName: "typha-1", ...settings },
-      streams: [{ cache: this.cache, upstreamAgeMs: () => this.upstreamAgeMs, reached: () => this.reached }],
-      clock: this.clock,
-      random: () => 0.5,
-      defer: setImmediate,
-      logger: this.logger,
-      metrics: createServerMetrics(createMetrics()),
-      namePeers: () => this.peers,
+  async close(): Promise<void> {
+    await this.#serving.close();
+  }
+
+  #serve(changed: Partial<SyncServerSettings>): Served {
+    const settings = { ...DEFAULT_SERVER_SETTINGS, serverName: "typha-1", ...changed };
+    const { cache, clock, logger } = this;
+    const random = (): number => 0.5;
+    const streams = [{ cache, upstreamAgeMs: () => this.upstreamAgeMs, reached: () => this.reached }];
+    if (this.#workers > 0) return this.#serveInWorkers({ settings, streams, clock, random, logger });
+    const metrics = createServerMetrics(createMetrics());
+    const { handshakeTimeoutMs } = settings;
+    const serving = new OwnThread({
+      server: { settings, streams, clock, random, defer: setImmediate, logger, metrics, namePeers: () => this.peers },
+      listener: { host: "", port: 0, tls: undefined, handshakeTimeoutMs, clock, random, logger, metrics },
     });
+    return { serving, next: () => serving.server };
+  }
+
+  #serveInWorkers(options: Pick<WorkerPoolOptions, "settings" | "streams" | "clock" | "random" | "logger">): Served {
+    const { startThread, workers } = threadlessWorkers(this.clock, options.random);
+    const metrics = createMetrics();
+    const pool = new WorkerPool({
+      ...options,
+      count: this.#workers,
+      host: "",
+      port: 0,
+      tls: undefined,
+      yieldTurn: settle,
+      metrics,
+      serverMetrics: createServerMetrics(metrics),
+      startThread,
+      load: () => "null",
+      peerTargets: () => this.peers.map((address, index) => ({ address, weight: 1000 ** -index })),
+      sentTo: () => {},
+      onTlsReloaded: () => {},
+    });
+    pool.start();
+    let turn = 0;
+    this.#onFacts = () => pool.postFacts();
+    return {
+      serving: pool,
+      next: () => must(workers.get((turn++ % this.#workers) + 1), "a worker").server,
+    };
   }
 
   async run(command: string, args: readonly string[]): Promise<string> {
@@ -69,8 +122,9 @@ class World {
     const client = this.clients.get(name);
     switch (command) {
       case "server":
-        this.server.close();
-        this.server = this.#serve(numbers(args));
+        await this.#serving.close();
+        ({ serving: this.#serving, next: this.#next } = this.#serve(numbers(args)));
+        await turns();
         return "ok";
       case "publish": {
         const status = args.find((arg) => arg.startsWith("status="))?.slice("status=".length);
@@ -81,13 +135,13 @@ class World {
       case "connect": {
         const transport = new FakeTransport(`10.0.0.${this.clients.size + 1}:4000`);
         this.clients.set(name, transport);
-        this.server.accept(transport);
+        this.#next().accept(transport);
         break;
       }
       case "refuse": {
         const transport = new FakeTransport(`10.0.0.${this.clients.size + 1}:4000`);
         this.clients.set(name, transport);
-        this.server.refuse(transport, "identity", 'Certificate has common name "x", required is "typha-client"');
+        this.#next().refuse(transport, "identity", 'Certificate has common name "x", required is "typha-client"');
         break;
       }
       case "hello":
@@ -110,12 +164,14 @@ class World {
         break;
       case "upstream-age":
         this.upstreamAgeMs = Number(name) * 1000;
+        await this.#tellFacts();
         return "ok";
       case "revision":
         this.reached = { revision: Number(name), isWhole: args[1] !== "torn" };
         return "ok";
       case "peers":
         this.peers = args;
+        await this.#tellFacts();
         return "ok";
       case "block":
         if (client !== undefined) client.reading = false;
@@ -130,15 +186,20 @@ class World {
         await this.clock.advance(Number(name) * 1000);
         break;
       case "drain":
-        void this.server.drain().then(() => this.logger.info("Drained"));
+        void this.#serving.drain().then(() => this.logger.info("Drained"));
         break;
       case "places":
-        return this.#places();
+        return await this.#places();
       default:
         assert.fail(`Unknown command ${command}`);
     }
-    for (let turn = 0; turn < 20; turn++) await settle();
+    await turns();
     return this.#report();
+  }
+
+  async #tellFacts(): Promise<void> {
+    this.#onFacts();
+    await turns();
   }
 
   /** What every client received and what was logged since the last report. */
@@ -160,11 +221,11 @@ class World {
     return lines.join("\n") || "silence";
   }
 
-  #places(): string {
-    const lines = this.server.sessions().map((session) => {
-      const place = session.stream?.place();
-      const duplicate = this.server.isDuplicate(session) ? ", duplicate" : "";
-      return `${session.hello?.hostname} sent ${place?.sentSequence} applied ${place?.appliedSequence ?? "none"} lag ${place?.lagMs} ms${duplicate}`;
+  async #places(): Promise<string> {
+    const clients = await this.#serving.clients();
+    const lines = clients.map(({ hostname, sentSequence, appliedSequence, lagMs, duplicate }) => {
+      const place = `sent ${sentSequence} applied ${appliedSequence ?? "none"} lag ${lagMs} ms`;
+      return `${hostname} ${place}${duplicate ? ", duplicate" : ""}`;
     });
     return lines.join("\n") || "nobody";
   }
@@ -206,6 +267,11 @@ const RAW: Readonly<Record<string, [bytes: Uint8Array, binary?: boolean]>> = {
   text: [Buffer.from("hello"), false],
   "server-message": [encodeMessage({ type: "status", sequence: 1, status: "in-sync" })],
 };
+
+/** Enough for everything that needs no time, messages between workers included. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 60; turn++) await settle();
+}
 
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

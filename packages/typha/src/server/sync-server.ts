@@ -1,7 +1,7 @@
 import type { Clock } from "@bulrush/base";
 import { frameMessage, type GoodbyeCode, type RejectCode, type SyncerType } from "@bulrush/proto";
 import type { Logger } from "@bulrush/service";
-import type { SnapshotCache } from "../cache/snapshot-cache.ts";
+import type { ServedCache } from "../cache/served-cache.ts";
 import type { Reached } from "../pipeline/reached-revision.ts";
 import { ClientRegistry } from "./client-registry.ts";
 import { ClientSession } from "./client-session.ts";
@@ -16,7 +16,7 @@ import type { Transport } from "./transport.ts";
 
 /** One of the streams that are served. */
 export interface ServedStream {
-  readonly cache: SnapshotCache;
+  readonly cache: ServedCache;
   /** Age of the oldest kind's last answer from the datastore. */
   readonly upstreamAgeMs: () => number;
   /** How far the source has read its datastore; undefined: revisions say nothing. */
@@ -37,6 +37,22 @@ export interface SyncServerOptions {
   readonly metrics: ServerMetrics;
   /** Other servers for a client that has to leave, best first. Default: none are known. */
   readonly namePeers?: () => readonly string[];
+  /** Connection ids begin with it, then with what is random and one per life of the server. Default: nothing. */
+  readonly idPrefix?: string;
+  /** The places for streams, where this server shares them with others. Default: it has all of them. */
+  readonly places?: StreamPlaces;
+  /** A stream has joined; before its welcome. */
+  readonly onJoined?: (session: ClientSession) => void;
+  /** A stream that has joined is gone. */
+  readonly onLeft?: (session: ClientSession) => void;
+}
+
+/** How many streams there may be, on several servers together. */
+export interface StreamPlaces {
+  /** Takes one place more than the `own` that this server has, if there is one. */
+  take(own: number): boolean;
+  /** This server has so many streams. */
+  set(own: number): void;
 }
 
 /** Codes with which a client should go to another server. The others are about the client itself. */
@@ -88,7 +104,7 @@ export class SyncServer {
   readonly #options: SyncServerOptions;
   readonly #context: SessionContext;
   readonly #sessions = new Set<ClientSession>();
-  readonly #registry = new ClientRegistry();
+  readonly #registry = new ClientRegistry<ClientSession>();
   readonly #streams: ReadonlyMap<SyncerType, ServedStream>;
   readonly #unsubscribes: (() => void)[] = [];
   readonly #log: LimitedLog;
@@ -106,9 +122,10 @@ export class SyncServer {
     this.#options = options;
     const { clock, random, defer, logger, metrics, settings } = options;
     this.#log = new LimitedLog(clock, logger);
-    this.#idPrefix = Math.floor(random() * 0x1_0000_0000)
+    const life = Math.floor(random() * 0x1_0000_0000)
       .toString(16)
       .padStart(8, "0");
+    this.#idPrefix = `${options.idPrefix ?? ""}${life}`;
     this.#streams = new Map(options.streams.map((stream) => [stream.cache.syncer, stream]));
     this.#context = {
       clock,
@@ -153,6 +170,17 @@ export class SyncServer {
   /** True when another live client has the same node name. */
   isDuplicate(session: ClientSession): boolean {
     return this.#registry.isDuplicate(session);
+  }
+
+  /** The stream of this connection. */
+  find(connectionId: string): ClientSession | undefined {
+    return this.#registry.all().find(({ id }) => id === connectionId);
+  }
+
+  /** Looks again at the clients that wait for this server to have read the datastore. */
+  retryWaiting(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const session of this.#sessions) if (session.state === "opening") session.sweep(nowMs);
   }
 
   /** The log for what strangers do before they have a session. */
@@ -230,7 +258,9 @@ export class SyncServer {
   #admission(): { readonly code: RejectCode; readonly reason: string } | undefined {
     if (this.#drain !== undefined) return { code: "shutting-down", reason: "The server is shutting down" };
     const { maxConnections } = this.#options.settings;
-    if (this.#registry.count < maxConnections) return undefined;
+    const { places } = this.#options;
+    const { count } = this.#registry;
+    if (places === undefined ? count < maxConnections : places.take(count)) return undefined;
     return { code: "too-many-connections", reason: `The server has its limit of ${maxConnections} connections` };
   }
 
@@ -285,6 +315,8 @@ export class SyncServer {
 
   #onStreaming(session: ClientSession): void {
     const { duplicates, superseded } = this.#registry.add(session);
+    this.#options.places?.set(this.#registry.count);
+    this.#options.onJoined?.(session);
     for (const old of superseded) old.goodbye("superseded", "The same client has connected again");
     if (duplicates.length > 0) {
       this.#log.warn("Two clients use one node name", {
@@ -300,6 +332,8 @@ export class SyncServer {
     this.#sessions.delete(session);
     if (session.hello !== undefined && session.stream !== undefined) {
       this.#registry.remove(session);
+      this.#options.places?.set(this.#registry.count);
+      this.#options.onLeft?.(session);
       this.#options.metrics.stream(session.hello.syncer).streaming.add(-1);
       this.#options.metrics.duplicates.set(this.#registry.duplicateNames);
     }

@@ -10,8 +10,8 @@ export interface UpgradeHandlers {
   onFailed(reason: string): void;
   /** The peer closed before it had sent a request, or after it was told the load. */
   onLeft(): void;
-  /** The load of this server for another one, as JSON; undefined: this peer is not told. */
-  load(reserve: string | undefined): string | undefined;
+  /** The load of this server for another one, as JSON; undefined: this peer is not told. Never rejects. */
+  load(reserve: string | undefined): string | undefined | Promise<string | undefined>;
 }
 
 /** Reads the HTTP request of a fresh connection and makes a websocket of it. The caller bounds the time. */
@@ -33,10 +33,8 @@ export function receiveUpgrade(
     if (head.state === "load") {
       socket.off("data", onData);
       const load = handlers.load(head.reserve);
-      socket.end(
-        load === undefined ? formatHttpError(403, "Only for servers of this Service") : formatHttpAnswer(load),
-      );
-      socket.destroySoon();
+      if (load instanceof Promise) void load.then((late) => tellLoad(socket, late));
+      else tellLoad(socket, load);
       return;
     }
     finish();
@@ -62,4 +60,9 @@ export function receiveUpgrade(
   socket.on("data", onData);
   socket.on("close", onClose);
   socket.on("error", onError);
+}
+
+function tellLoad(socket: Socket, load: string | undefined): void {
+  socket.end(load === undefined ? formatHttpError(403, "Only for servers of this Service") : formatHttpAnswer(load));
+  socket.destroySoon();
 }

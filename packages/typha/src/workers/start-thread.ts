@@ -1,0 +1,41 @@
+import { Worker } from "node:worker_threads";
+import { messageOf } from "@bulrush/base";
+import type { FromWorker, ToWorker, WorkerInit } from "./messages.ts";
+
+export interface ThreadEvents {
+  onMessage(message: FromWorker): void;
+  /** It has ended, and why. Once, last. */
+  onEnd(reason: string): void;
+}
+
+/** A running worker. */
+export interface WorkerThread {
+  /** In order. Nothing happens once it has ended. */
+  post(message: ToWorker): void;
+  /** Ends it at once, whatever it does; `onEnd` follows. */
+  terminate(): void;
+}
+
+export type StartThread = (init: WorkerInit, events: ThreadEvents) => WorkerThread;
+
+/** Starts a worker in a thread of its own. */
+export const startThread: StartThread = (init, events) => {
+  // The extension is that of this file: .ts in a checkout, .js in a build.
+  const entry = import.meta.url.endsWith(".ts") ? "./worker-thread.ts" : "./worker-thread.js";
+  const worker = new Worker(new URL(entry, import.meta.url), {
+    workerData: init,
+    name: `connections ${init.number}`,
+  });
+  let reason: string | undefined;
+  worker.on("message", (message: FromWorker) => events.onMessage(message));
+  worker.on("messageerror", (error) => {
+    reason ??= messageOf(error);
+    void worker.terminate();
+  });
+  worker.on("error", (error) => (reason ??= messageOf(error)));
+  worker.on("exit", (code) => events.onEnd(reason ?? `exit code ${code}`));
+  return {
+    post: (message) => worker.postMessage(message),
+    terminate: () => void worker.terminate(),
+  };
+};

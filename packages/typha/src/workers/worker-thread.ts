@@ -1,0 +1,18 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { must, systemClock } from "@bulrush/base";
+import { createMetrics } from "@bulrush/service";
+import type { FromWorker, ToWorker, WorkerInit } from "./messages.ts";
+import { ServingWorker } from "./serving-worker.ts";
+
+/** The thread of a connection worker. It ends by itself once it is closed; an error that nobody catches ends it too. */
+const port = must(parentPort, "the port of the thread that started this one");
+const worker = new ServingWorker({
+  init: workerData as WorkerInit,
+  post: (message: FromWorker) => port.postMessage(message),
+  clock: systemClock({ keepAlive: true }),
+  random: Math.random,
+  defer: (callback) => void setImmediate(callback),
+  metrics: createMetrics(),
+  onClosed: () => port.close(),
+});
+port.on("message", (message: ToWorker) => worker.onMessage(message));
