@@ -65,9 +65,12 @@ const CHANGES: readonly { readonly name: string; readonly change: WireguardChang
   },
   {
     name: "a peer with an endpoint of IPv6 and no networks left",
-    change: { name: "wg0", peers: [{ publicKey: KEY_2, endpoint: "[fd00::9]:51821", allowedIps: [] }] },
-    body: `01010000 08000200 77673000 54000880 50000080 24000100 ${TWOS} 08000300 02000000
-      20000400 0a00ca6d 00000000 fd000000 00000000 00000000 00000009 00000000`,
+    change: {
+      name: "wg0",
+      peers: [{ publicKey: KEY_2, endpoint: "[fd00::9]:51821", keepaliveSeconds: 25, allowedIps: [] }],
+    },
+    body: `01010000 08000200 77673000 5c000880 58000080 24000100 ${TWOS} 08000300 02000000
+      20000400 0a00ca6d 00000000 fd000000 00000000 00000000 00000009 00000000 06000500 19000000`,
   },
   {
     name: "a peer that goes",
@@ -110,9 +113,9 @@ test("writeDeviceChange() refuses what cannot be, and does not say a key in its 
 test("decodeDevice() and joinDevices() read a device whose peer comes in two messages", () => {
   const first = decodeDevice(
     readerOf(`00010000 08000100 07000000 08000200 77673000 24000300 ${ONES} 24000400 ${TWOS} 06000600 6cca0000
-      08000700 00002000 8c000880 88000080 24000100 ${TWOS} 14000600 15cd5b07 00000000 00000000 00000000
+      08000700 00002000 94000880 90000080 24000100 ${TWOS} 14000600 15cd5b07 00000000 00000000 00000000
       0c000700 05000000 00000000 0c000800 06000000 00000000
-      14000400 0200ca6c c0000201 00000000 00000000
+      14000400 0200ca6c c0000201 00000000 00000000 06000500 19000000
       20000980 1c000080 06000100 02000000 08000200 0a000000 05000300 1a000000`),
   );
   const second = decodeDevice(
@@ -131,6 +134,7 @@ test("decodeDevice() and joinDevices() read a device whose peer comes in two mes
         publicKey: KEY_2,
         endpoint: "192.0.2.1:51820",
         allowedIps: ["10.0.0.0/26", "10.0.0.64/26"],
+        keepaliveSeconds: 25,
         lastHandshakeSeconds: 123_456_789,
         receivedBytes: 5n,
         sentBytes: 6n,

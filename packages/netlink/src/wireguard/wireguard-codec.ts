@@ -26,6 +26,7 @@ const WGPEER = {
   PUBLIC_KEY: 1,
   FLAGS: 3,
   ENDPOINT: 4,
+  KEEPALIVE: 5,
   LAST_HANDSHAKE: 6,
   RX_BYTES: 7,
   TX_BYTES: 8,
@@ -70,6 +71,7 @@ function writePeer(writer: MessageWriter, peer: WireguardPeerChange): void {
   }
   if (peer.allowedIps !== undefined) writer.attrU32(WGPEER.FLAGS, WGPEER_F.REPLACE_ALLOWEDIPS);
   if (peer.endpoint !== undefined) writer.attrBytes(WGPEER.ENDPOINT, endpointBytes(peer.endpoint));
+  if (peer.keepaliveSeconds !== undefined) writer.attrU16(WGPEER.KEEPALIVE, peer.keepaliveSeconds);
   if (peer.allowedIps === undefined || peer.allowedIps.length === 0) return;
   const list = writer.nest(WGPEER.ALLOWEDIPS);
   for (const text of peer.allowedIps) {
@@ -149,6 +151,7 @@ function decodePeer(attributes: AttributeReader): WireguardPeer {
   const peer: { -readonly [K in keyof WireguardPeer]: WireguardPeer[K] } = {
     publicKey: "",
     allowedIps,
+    keepaliveSeconds: 0,
     lastHandshakeSeconds: 0,
     receivedBytes: 0n,
     sentBytes: 0n,
@@ -163,6 +166,9 @@ function decodePeer(attributes: AttributeReader): WireguardPeer {
         if (endpoint !== undefined) peer.endpoint = endpoint;
         break;
       }
+      case WGPEER.KEEPALIVE:
+        peer.keepaliveSeconds = attributes.u16();
+        break;
       // `struct __kernel_timespec`: seconds, then nanoseconds.
       case WGPEER.LAST_HANDSHAKE:
         peer.lastHandshakeSeconds = Number(attributes.u64());

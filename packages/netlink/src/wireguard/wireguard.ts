@@ -8,6 +8,8 @@ export interface WireguardPeer {
   readonly endpoint?: string;
   /** CIDRs of the packets that come from it and go to it. */
   readonly allowedIps: readonly string[];
+  /** So often an empty packet goes to it. 0: never. */
+  readonly keepaliveSeconds: number;
   /** Seconds since 1970; 0 for never. */
   readonly lastHandshakeSeconds: number;
   readonly receivedBytes: bigint;
@@ -33,7 +35,9 @@ export type WireguardPeerChange =
   | {
       readonly publicKey: WireguardKey;
       readonly endpoint?: string;
-      /** Replaces all that it had. */
+      /** 0 to 65535. */
+      readonly keepaliveSeconds?: number;
+      /** Replaces all that it had. A network that another peer had moves here. */
       readonly allowedIps?: readonly string[];
       readonly remove?: false;
     };
@@ -41,6 +45,7 @@ export type WireguardPeerChange =
 /** What to change of a device: only what is given. */
 export interface WireguardChange {
   readonly name: string;
+  /** All zeros: none from now on. A peer with the same key goes. */
   readonly privateKey?: WireguardKey;
   readonly port?: number;
   readonly mark?: number;
@@ -53,7 +58,7 @@ export interface WireguardChange {
 export interface WireguardConnection {
   /** `undefined` when there is no such device, or it is of another kind. */
   device(name: string): WireguardDevice | undefined;
-  /** All at once. Throws NETLINK_REFUSED; many peers go in several messages, in order. */
+  /** All at once. Throws NETLINK_REFUSED (ENODEV where there is no such device); many peers go in several messages, in order. */
   change(change: WireguardChange): void;
   close(): void;
 }
