@@ -51,6 +51,7 @@ test("every page that was asked for is there", () => {
     "configuration",
     "protocol",
     "architecture",
+    "limits",
   ])
     assert.ok(PAGES.includes(`docs/${name}.md`), name);
 });
@@ -106,6 +107,27 @@ test("every variable of ours, and every metric, stands in the code", () => {
   assert.ok(absent.length > 10);
   for (const [page, name] of metrics)
     assert.equal(new RegExp(`\\b${name}\\b`).test(code), !absent.includes(name), `${page}: ${name}`);
+});
+
+/** "16 MiB" and "10,000" as numbers. */
+function boundOf(text: string): number {
+  const [, number = "", unit = ""] = /([\d,]+)(?: ([KMG]iB))?/.exec(text) ?? [];
+  const shift = { "": 0, KiB: 10, MiB: 20, GiB: 30 }[unit] ?? Number.NaN;
+  return Number(number.replaceAll(",", "")) * 2 ** shift;
+}
+
+test("the bounds of limits.md are those of the code", () => {
+  const rows = [...textOf("docs/limits.md").matchAll(/^\| (.+?) \| (.+?) \| .* \| `(\S+)` `(\w+)` \|$/gm)];
+  assert.ok(rows.length > 35);
+  for (const [, what = "", bound = "", file = "", name = ""] of rows) {
+    // A constant, or a field of the first object that has it: digits, products and shifts.
+    const found = new RegExp(`\\b${name}(?:: number)?(?: =|:) ([\\d_]+(?: (?:\\*|<<) [\\d_]+)*)`).exec(textOf(file));
+    const [first = "", ...rest] = (found?.[1] ?? "").replaceAll("_", "").split(" ");
+    let value = Number(first);
+    for (let i = 0; i < rest.length; i += 2)
+      value = rest[i] === "*" ? value * Number(rest[i + 1]) : value * 2 ** Number(rest[i + 1]);
+    assert.equal(boundOf(bound), value, `${what}: ${bound}, in ${file} ${name} ${found?.[1] ?? "not there"}`);
+  }
 });
 
 test("every code is one of those that programs give", () => {
