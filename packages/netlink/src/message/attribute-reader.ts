@@ -2,6 +2,14 @@ import { malformed } from "./malformed.ts";
 import { align4, NLA_TYPE_MASK } from "./header.ts";
 
 /**
+ * Texts that were read lately, by a hash of their bytes: names of tables, chains and expressions come over and over in a
+ * listing, and looking at a text again is cheaper than making it.
+ */
+const SLOTS = 4096;
+const MAX_LATELY = 128;
+const lately: (string | undefined)[] = Array.from({ length: SLOTS });
+
+/**
  * Walks the attributes between two offsets of a buffer: `while (reader.next()) switch (reader.type) ...`. The value
  * accessors read the attribute that `next` stopped at, and throw NETLINK_MALFORMED when it is too short for them.
  * Views stay valid as long as the buffer holds that datagram: copy what you keep.
@@ -81,10 +89,56 @@ export class AttributeReader {
 
   /** Text up to the first NUL, or to the end. */
   string(): string {
-    let end = this.start;
     const limit = this.start + this.length;
-    while (end < limit && this.#view.getUint8(end) !== 0) end++;
-    return Buffer.from(this.#view.buffer, this.#view.byteOffset + this.start, end - this.start).toString("utf8");
+    let end = this.start;
+    let hash = 0;
+    for (; end < limit; end++) {
+      const byte = this.#view.getUint8(end);
+      if (byte === 0) break;
+      hash = (Math.imul(hash, 31) + byte) | 0;
+    }
+    const slot = (hash ^ (hash >>> 12)) & (SLOTS - 1);
+    const before = lately[slot];
+    if (before !== undefined && this.#isText(before, end)) return before;
+    const text = Buffer.from(this.#view.buffer, this.#view.byteOffset + this.start, end - this.start).toString("utf8");
+    if (text.length <= MAX_LATELY) lately[slot] = text;
+    return text;
+  }
+
+  /** True when the bytes from the start to `end` are this text. What is not ASCII is none. */
+  #isText(text: string, end: number): boolean {
+    if (text.length !== end - this.start) return false;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code >= 0x80 || code !== this.#view.getUint8(this.start + i)) return false;
+    }
+    return true;
+  }
+
+  /** A number from 0 on: the same for the same payload, and mostly another for another. */
+  hash(): number {
+    const end = this.start + this.length;
+    let at = this.start;
+    let hash = this.length;
+    for (; at + 4 <= end; at += 4) {
+      hash = Math.imul(hash ^ this.#view.getUint32(at, true), 0x9e3779b1);
+      hash ^= hash >>> 15;
+    }
+    for (; at < end; at++) hash = Math.imul(hash ^ this.#view.getUint8(at), 0x9e3779b1);
+    return (hash ^ (hash >>> 13)) >>> 0;
+  }
+
+  /** True when the payload is exactly these bytes. */
+  equals(bytes: Uint8Array): boolean {
+    if (bytes.length !== this.length) return false;
+    for (let i = 0; i < bytes.length; i++) if (bytes[i] !== this.#view.getUint8(this.start + i)) return false;
+    return true;
+  }
+
+  /** A host-order word of the payload, for layouts that are known. Throws NETLINK_MALFORMED beyond its end. */
+  u32At(offset: number): number {
+    this.#need(offset + 4);
+    return this.#view.getUint32(this.start + offset, true);
   }
 
   /** A view of the payload. */

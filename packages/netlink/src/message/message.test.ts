@@ -243,3 +243,50 @@ test("writer and reader agree on any attributes", () => {
     }),
   );
 });
+
+function attribute(write: (writer: MessageWriter) => void): AttributeReader {
+  const writer = new MessageWriter();
+  writer.message(1, 0, 1);
+  write(writer);
+  writer.endMessage();
+  const message = new MessageReader(writer.bytes);
+  assert.ok(message.next());
+  const attributes = message.attributes(0);
+  assert.ok(attributes.next());
+  return attributes;
+}
+
+test("AttributeReader: string() gives each text, seen before or not", () => {
+  const text = fc.string({ unit: "binary", maxLength: 200 }).map((raw) => raw.replaceAll("\0", "-").toWellFormed());
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 20 }), (texts) => {
+      for (const one of [...texts, ...texts])
+        assert.equal(attribute((writer) => writer.attrString(1, one)).string(), one);
+    }),
+  );
+});
+
+test("AttributeReader: equals() tells payloads apart, and hash() is the same for equal ones", () => {
+  const bytes = fc.uint8Array({ maxLength: 12, max: 3 });
+  fc.assert(
+    fc.property(bytes, bytes, (a, b) => {
+      const [first, second] = [a, b].map((payload) => attribute((writer) => writer.attrBytes(1, payload)));
+      assert.equal(first?.equals(b), Buffer.compare(a, b) === 0);
+      if (first?.equals(b) === true) assert.equal(first.hash(), second?.hash());
+      assert.ok(Number(first?.hash()) >= 0 && Number(first?.hash()) <= 0xffffffff);
+    }),
+  );
+});
+
+test("MessageWriter: reserve() changes nothing of what is written", () => {
+  const written = [0, 1, 100_000].map((bytes) => {
+    const writer = new MessageWriter(16);
+    writer.message(1, 0, 1);
+    writer.attrString(1, "before");
+    writer.reserve(bytes);
+    writer.attrString(1, "behind");
+    writer.endMessage();
+    return Buffer.from(writer.bytes).toString("hex");
+  });
+  assert.equal(new Set(written).size, 1);
+});

@@ -1,8 +1,10 @@
 import { must } from "@bulrush/base";
 import { expressionKey } from "../expression/expression.ts";
 import type { RuleState, TableFamily } from "../state.ts";
+import type { Statement } from "../statement.ts";
 import { anonymousSetKey } from "./anonymous-set.ts";
-import { compileRule } from "./compile-rule.ts";
+import { compileOne, compileRule } from "./compile-rule.ts";
+import { areIndependent, sharedForms } from "./shared-statement.ts";
 
 const cache: Readonly<Record<TableFamily, WeakMap<RuleState, string>>> = {
   ip: new WeakMap(),
@@ -18,14 +20,33 @@ const cache: Readonly<Record<TableFamily, WeakMap<RuleState, string>>> = {
 export function ruleKey(rule: RuleState, family: TableFamily): string {
   const known = cache[family].get(rule);
   if (known !== undefined) return known;
+  const key = areIndependent(rule.statements, family)
+    ? rule.statements.map((statement) => statementKey(statement, family)).join(SEPARATOR)
+    : wholeKey(rule, family);
+  cache[family].set(rule, key);
+  return key;
+}
+
+const SEPARATOR = "; ";
+
+function statementKey(statement: Statement, family: TableFamily): string {
+  const known = sharedForms(statement)?.keys;
+  const before = known?.get(family);
+  if (before !== undefined) return before;
+  const key = compileOne(statement, family)
+    .map((expression) => expressionKey(expression, ({ set }) => `@${set}`))
+    .join(SEPARATOR);
+  known?.set(family, key);
+  return key;
+}
+
+function wholeKey(rule: RuleState, family: TableFamily): string {
   const { expressions, sets } = compileRule(rule, family);
-  const key = expressions
+  return expressions
     .map((expression) =>
       expressionKey(expression, (lookup) =>
         lookup.setId === undefined ? `@${lookup.set}` : anonymousSetKey(must(sets[lookup.setId], "an anonymous set")),
       ),
     )
-    .join("; ");
-  cache[family].set(rule, key);
-  return key;
+    .join(SEPARATOR);
 }

@@ -1,17 +1,22 @@
 import type { TableFamily } from "../state.ts";
 import type { Statement } from "../statement.ts";
 
-/** Expressions of one statement as bytes, by the family of the table. */
-export type StatementBytes = Map<TableFamily, Uint8Array>;
+/** What one statement has been made into, by the family of the table. */
+export interface SharedForms {
+  /** Its expressions as they are written. */
+  readonly bytes: Map<TableFamily, Uint8Array>;
+  /** Its part of a rule's key. */
+  readonly keys: Map<TableFamily, string>;
+}
 
 /**
- * The bytes hang on the statement itself, where equality and copies do not see them: thousands of entries of a weak map
+ * They hang on the statement itself, where equality and copies do not see them: thousands of entries of a weak map
  * would be gone through at each garbage collection.
  */
-const BYTES: unique symbol = Symbol("expressions of a shared statement");
+const FORMS: unique symbol = Symbol("forms of a shared statement");
 
 interface Shared {
-  readonly [BYTES]?: StatementBytes;
+  readonly [FORMS]?: SharedForms;
 }
 
 /**
@@ -20,13 +25,16 @@ interface Shared {
  * ever. Gives the statement back.
  */
 export function shareStatement<S extends Statement>(statement: S): S {
-  if (sharedBytes(statement) === undefined) Object.defineProperty(statement, BYTES, { value: new Map() });
+  if (sharedForms(statement) === undefined) {
+    const forms: SharedForms = { bytes: new Map(), keys: new Map() };
+    Object.defineProperty(statement, FORMS, { value: forms });
+  }
   return statement;
 }
 
-/** Where the bytes of a shared statement are kept; `undefined` for a statement that is not shared. */
-export function sharedBytes(statement: Statement): StatementBytes | undefined {
-  return (statement as Shared)[BYTES];
+/** What is kept of a shared statement; `undefined` for a statement that is not shared. */
+export function sharedForms(statement: Statement): SharedForms | undefined {
+  return (statement as Shared)[FORMS];
 }
 
 /**

@@ -101,12 +101,45 @@ function writeData(writer: MessageWriter, expression: Expression): void {
   }
 }
 
+/** An expression that was read. The same object may stand in many rules. */
+export interface ReadExpression {
+  readonly expression: Expression;
+  /** Its {@link expressionKey}; of a lookup, the one with the set's own name. */
+  readonly key: string;
+}
+
 /** Reads the expression list of a rule. */
-export function readExpressions(attributes: AttributeReader): Expression[] {
-  const expressions: Expression[] = [];
-  while (attributes.next())
-    if (attributes.type === NFTA_LIST_ELEM) expressions.push(readExpression(attributes.nested()));
+export function readExpressions(attributes: AttributeReader): ReadExpression[] {
+  const expressions: ReadExpression[] = [];
+  while (attributes.next()) if (attributes.type === NFTA_LIST_ELEM) expressions.push(readElement(attributes));
   return expressions;
+}
+
+interface Known {
+  readonly bytes: Uint8Array;
+  readonly read: ReadExpression;
+  readonly next: Known | undefined;
+}
+
+/**
+ * Expressions that were read before, by a hash of their bytes: the rules of a host are made of few different ones.
+ *
+ * Invariant: no counters among them, whose bytes are others each time.
+ */
+const known = new Map<number, Known>();
+const MAX_KNOWN = 8192;
+const MAX_KNOWN_BYTES = 512;
+
+function readElement(element: AttributeReader): ReadExpression {
+  const hash = element.hash();
+  const first = known.get(hash);
+  for (let entry = first; entry !== undefined; entry = entry.next) if (element.equals(entry.bytes)) return entry.read;
+  const expression = readExpression(element.nested());
+  const read = { expression, key: expressionKey(expression, ({ set }) => `@${set}`) };
+  if (expression.name === "counter" || expression.name === "unknown" || element.length > MAX_KNOWN_BYTES) return read;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(hash, { bytes: element.bytes().slice(), read, next: known.get(hash) });
+  return read;
 }
 
 interface Reader {

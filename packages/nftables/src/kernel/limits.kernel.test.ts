@@ -111,6 +111,20 @@ kernelTests(import.meta.filename, () => {
     nft.close();
   });
 
+  test("readTable() reads addresses that have more to them than other addresses of their set", () => {
+    nftProgram(`
+      table ip t {
+        set plain { type ipv4_addr; elements = { 10.0.0.1, 192.0.2.254, 0.0.0.0 } }
+        set noted { type ipv4_addr; elements = { 10.0.0.1, 10.0.0.2 comment "with a comment" } }
+      }`);
+    const nft = openNftConnection();
+    const table = nft.readTable("ip", "t");
+    assert.deepEqual(table?.sets.get("plain")?.elements, new Set(["10.0.0.1", "192.0.2.254", "0.0.0.0"]));
+    assert.deepEqual(table?.sets.get("noted")?.elements, new Set(["10.0.0.1", "10.0.0.2"]));
+    nft.run(new Transaction().deleteTable(T));
+    nft.close();
+  });
+
   test("counters are read with their rules", async () => {
     nftProgram(
       "table ip t { chain out { type filter hook output priority 0; counter packets 5 bytes 400; accept; }; }",

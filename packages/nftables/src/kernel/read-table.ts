@@ -1,11 +1,11 @@
 import { must } from "@bulrush/base";
-import { hasErrno, type MessageWriter, type NetlinkSocket, writeNfgen } from "@bulrush/netlink";
+import { hasErrno, type MessageReader, type MessageWriter, type NetlinkSocket, writeNfgen } from "@bulrush/netlink";
 import { anonymousSetKey } from "../compile/anonymous-set.ts";
 import { keyFieldsOf, keyShape } from "../element/key-shape.ts";
 import { decodeMapElements, decodeSetElements } from "../element/set-elements.ts";
-import { type Expression, expressionKey } from "../expression/expression.ts";
+import { type Expression, expressionKey, type ReadExpression } from "../expression/expression.ts";
 import { readChain } from "../object/chain-codec.ts";
-import { type KernelElement, readElements, writeElementsHead } from "../object/element-codec.ts";
+import { type KernelElement, readElements, readIPv4Elements, writeElementsHead } from "../object/element-codec.ts";
 import { readFlowtable, writeFlowtableRef } from "../object/flowtable-codec.ts";
 import { type DecodedRule, readRule, writeRulePlace } from "../object/rule-codec.ts";
 import { type DecodedSet, readSet, SET_FLAG, writeSetRef } from "../object/set-codec.ts";
@@ -21,6 +21,7 @@ import type {
   TableReadback,
 } from "../readback.ts";
 import type { KeyField } from "../state.ts";
+import { DATATYPE } from "../wire/datatype.ts";
 import { FAMILY_NUMBER, NFT_MSG } from "../wire/message-type.ts";
 
 /** Flags of sets that we make, and NFT_SET_CONCAT, which nft adds. A set with any other is not one of ours. */
@@ -40,8 +41,13 @@ export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation
     readSet,
   );
   const elements = new Map<string, KernelElement[]>();
-  for (const set of sets)
-    if (set.table === table.name) elements.set(set.name, listElements(socket, family, table.name, set.name));
+  const addresses = new Map<string, Set<string>>();
+  for (const set of sets) {
+    if (set.table !== table.name) continue;
+    const texts = isPlainIPv4(set) ? listAddresses(socket, family, set) : undefined;
+    if (texts === undefined) elements.set(set.name, listElements(socket, family, set));
+    else addresses.set(set.name, texts);
+  }
 
   const rules = new Map<string, RuleReadback[]>();
   const anonymous = anonymousKeys(sets, elements, table.name);
@@ -77,7 +83,7 @@ export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation
     name: table.name,
     generation,
     chains,
-    sets: new Map(named.filter((set) => !isMap(set)).map((set) => [set.name, setReadback(set, elements)])),
+    sets: new Map(named.filter((set) => !isMap(set)).map((set) => [set.name, setReadback(set, elements, addresses)])),
     maps: new Map(named.filter(isMap).map((set) => [set.name, mapReadback(set, elements)])),
     flowtables: new Map(listFlowtables(socket, table).map((flowtable) => [flowtable.name, flowtable])),
   };
@@ -102,9 +108,10 @@ export function listCountedRules(socket: NetlinkSocket, table: TableRef): Counte
   });
 }
 
-function countedRule(chain: string, comment: string | undefined, expressions: readonly Expression[]): CountedRule {
-  const counter = expressions.find((expression) => expression.name === "counter");
-  const target = expressions.map(targetOf).find((name) => name !== undefined);
+function countedRule(chain: string, comment: string | undefined, expressions: readonly ReadExpression[]): CountedRule {
+  const counter = counterOf(expressions);
+  let target: string | undefined;
+  for (const { expression } of expressions) target ??= targetOf(expression);
   return {
     chain,
     ...(comment === undefined ? {} : { comment }),
@@ -151,13 +158,13 @@ function list<T>(
   );
 }
 
-function listElements(socket: NetlinkSocket, family: number, table: string, set: string): KernelElement[] {
+function listElements(socket: NetlinkSocket, family: number, { name, table }: DecodedSet): KernelElement[] {
   const chunks = list(
     socket,
     "List set elements",
     NFT_MSG.GETSETELEM,
     family,
-    (writer) => writeElementsHead(writer, table, set),
+    (writer) => writeElementsHead(writer, table, name),
     (message) => {
       const chunk: KernelElement[] = [];
       readElements(message, chunk);
@@ -165,6 +172,27 @@ function listElements(socket: NetlinkSocket, family: number, table: string, set:
     },
   );
   return chunks.length === 1 ? (chunks[0] ?? []) : chunks.flat();
+}
+
+/** A plain set of IPv4 addresses, as most sets are: read without an object for each element. */
+function isPlainIPv4(set: DecodedSet): boolean {
+  return set.flags === 0 && set.keyDatatype === DATATYPE.ipv4_addr && set.keyBytes === 4;
+}
+
+/** The canonical texts of such a set; `undefined` when an element has more to it than its address. */
+function listAddresses(socket: NetlinkSocket, family: number, { name, table }: DecodedSet): Set<string> | undefined {
+  let texts = new Set<string>();
+  let isPlain = true;
+  const decode = (message: MessageReader): undefined => {
+    isPlain = isPlain && readIPv4Elements(message, texts);
+  };
+  // A dump that was interrupted begins again.
+  const begin = (writer: MessageWriter): void => {
+    texts = new Set();
+    writeElementsHead(writer, table, name);
+  };
+  list(socket, "List set elements", NFT_MSG.GETSETELEM, family, begin, decode);
+  return isPlain ? texts : undefined;
 }
 
 /** What stands for each anonymous set in the keys of rules. */
@@ -187,17 +215,28 @@ function anonymousKeys(
   return keys;
 }
 
+/** The first counter of a rule. */
+function counterOf(expressions: readonly ReadExpression[]): Extract<Expression, { name: "counter" }> | undefined {
+  for (const { expression } of expressions) if (expression.name === "counter") return expression;
+  return undefined;
+}
+
 function ruleReadback(rule: DecodedRule, anonymous: ReadonlyMap<string, string>): RuleReadback {
-  const key = rule.expressions
-    .map((expression) => expressionKey(expression, (lookup) => anonymous.get(lookup.set) ?? `@${lookup.set}`))
-    .join("; ");
-  const counter = rule.expressions.find((expression) => expression.name === "counter");
+  let key = "";
+  for (const read of rule.expressions) key += key === "" ? keyOf(read, anonymous) : `; ${keyOf(read, anonymous)}`;
+  const counter = counterOf(rule.expressions);
   return {
     handle: rule.handle,
     ...(rule.comment === undefined ? {} : { comment: rule.comment }),
     key,
     ...(counter === undefined ? {} : { counter: { packets: counter.packets, bytes: counter.bytes } }),
   };
+}
+
+function keyOf({ expression, key }: ReadExpression, anonymous: ReadonlyMap<string, string>): string {
+  if (expression.name !== "lookup") return key;
+  const contents = anonymous.get(expression.set);
+  return contents === undefined ? key : expressionKey(expression, () => contents);
 }
 
 /** The fields of the key, or `undefined` for a set that is not one of ours. Its type number may lie about its length. */
@@ -207,13 +246,19 @@ function ownKey(set: DecodedSet, flags: number): KeyField[] | undefined {
   return key !== undefined && keyShape(key).bytes === set.keyBytes ? key : undefined;
 }
 
-function setReadback(set: DecodedSet, elements: ReadonlyMap<string, readonly KernelElement[]>): SetReadback {
+function setReadback(
+  set: DecodedSet,
+  elements: ReadonlyMap<string, readonly KernelElement[]>,
+  addresses: ReadonlyMap<string, ReadonlySet<string>>,
+): SetReadback {
   const interval = (set.flags & SET_FLAG.interval) !== 0;
   const key = ownKey(set, OWN_FLAGS);
   const size = set.size === undefined ? {} : { size: set.size };
   if (key === undefined || (interval && key.length > 1))
     return { name: set.name, key: undefined, interval, ...size, elements: new Set() };
-  const texts = decodeSetElements(keyShape(key), interval, must(elements.get(set.name), "the elements of a set"));
+  const texts =
+    addresses.get(set.name) ??
+    decodeSetElements(keyShape(key), interval, must(elements.get(set.name), "the elements of a set"));
   return { name: set.name, key, interval, ...size, elements: texts };
 }
 

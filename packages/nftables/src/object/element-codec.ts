@@ -98,6 +98,34 @@ export function readElements(message: MessageReader, into: KernelElement[]): voi
   }
 }
 
+/**
+ * The same for plain IPv4 addresses: appends their texts. False, with some of them appended or none, when there is more
+ * to an element than its address.
+ */
+export function readIPv4Elements(message: MessageReader, into: Set<string>): boolean {
+  const attributes = message.attributes(NFGEN_BYTES);
+  while (attributes.next()) {
+    if (attributes.type !== NFTA_LIST.ELEMENTS) continue;
+    if (attributes.length % IPV4_ELEMENT_BYTES !== 0) return false;
+    for (let at = 0; at < attributes.length; at += IPV4_ELEMENT_BYTES) {
+      for (let i = 0; i < IPV4_ELEMENT_HEADS.length; i++)
+        if ((attributes.u32At(at + i * 4) & ~NESTED_BIT) !== ((IPV4_ELEMENT_HEADS[i] ?? 0) & ~NESTED_BIT)) return false;
+      into.add(ipv4Text(attributes.u32At(at + 12)));
+    }
+  }
+  return true;
+}
+
+/** The kernel leaves the flag out. */
+const NESTED_BIT = NLA_F_NESTED << 16;
+
+const OCTETS: readonly string[] = Array.from({ length: 256 }, (_, octet) => String(octet));
+
+/** Of an address in network order, read as a little-endian word. */
+function ipv4Text(word: number): string {
+  return `${OCTETS[word & 255]}.${OCTETS[(word >>> 8) & 255]}.${OCTETS[(word >>> 16) & 255]}.${OCTETS[word >>> 24]}`;
+}
+
 const NO_KEY = new Uint8Array(0);
 
 function readElement(attributes: AttributeReader): KernelElement {

@@ -1,8 +1,8 @@
 import { must } from "@bulrush/base";
 import { type MessageReader, type MessageWriter, NFGEN_BYTES } from "@bulrush/netlink";
 import { type CompiledRule, compileOne } from "../compile/compile-rule.ts";
-import { sharedBytes } from "../compile/shared-statement.ts";
-import { type Expression, readExpressions, writeExpression } from "../expression/expression.ts";
+import { sharedForms } from "../compile/shared-statement.ts";
+import { type Expression, type ReadExpression, readExpressions, writeExpression } from "../expression/expression.ts";
 import type { TableFamily } from "../state.ts";
 import type { Statement } from "../statement.ts";
 import { readComment, ruleUserData } from "./user-data.ts";
@@ -48,7 +48,7 @@ export function writeRuleStatements(
 ): void {
   const list = writer.nest(NFTA_RULE.EXPRESSIONS);
   for (const statement of statements) {
-    const known = sharedBytes(statement);
+    const known = sharedForms(statement)?.bytes;
     const bytes = known?.get(family);
     if (bytes !== undefined) {
       writer.raw(bytes);
@@ -74,7 +74,7 @@ export interface DecodedRule {
   readonly table: string;
   readonly chain: string;
   readonly handle: number;
-  readonly expressions: readonly Expression[];
+  readonly expressions: readonly ReadExpression[];
   readonly comment: string | undefined;
 }
 
@@ -82,7 +82,7 @@ export function readRule(message: MessageReader): DecodedRule {
   let table = "";
   let chain = "";
   let handle = 0;
-  let expressions: readonly Expression[] = [];
+  let expressions: readonly ReadExpression[] = [];
   let comment: string | undefined;
   const attributes = message.attributes(NFGEN_BYTES);
   while (attributes.next()) {
