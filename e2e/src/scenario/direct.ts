@@ -17,6 +17,36 @@ const HOSTS = ["host-a", "host-b"] as const;
 const WAIT_MS = 240_000;
 const QUICK_CASES = 5;
 
+/** A cluster without Typha: agents that are started in it read the API server themselves. No agent runs yet. */
+export async function openDirectCluster(
+  workDir: string,
+): Promise<{ readonly cluster: LabCluster; readonly store: KubernetesStore }> {
+  const kubeconfig = join(workDir, "agent.kubeconfig");
+  let opened: KubernetesStore | undefined;
+  const cluster = await LabCluster.create({
+    workDir,
+    manifestDir: join(workDir, "manifests"),
+    // The lab's wires are there when the store is opened.
+    openStore: async () => {
+      const routes = openRouteConnection();
+      const device = must(routes.link("lo"), "a loopback device").index;
+      routes.write({ kind: "replace-address", address: { device, address: `${SERVICE_ADDRESS}/32` } });
+      routes.close();
+      opened = await KubernetesStore.start({ extraArgs: ["--bind-address=0.0.0.0"] });
+      const { files, port } = opened.server;
+      writeKubeconfig(kubeconfig, `https://${SERVICE_ADDRESS}:${port}`, files.caPem, ADMIN_TOKEN);
+      return opened;
+    },
+    agentEnv: {
+      FELIX_TYPHAADDR: "",
+      DATASTORE_TYPE: "kubernetes",
+      KUBECONFIG: kubeconfig,
+      CALICO_API_GROUP: "projectcalico.org/v3",
+    },
+  });
+  return { cluster, store: required(opened, "a store") };
+}
+
 /**
  * ```
  *  kube-apiserver + etcd (fabric, 10.96.0.1) <─list, watch─ agent (host-a), agent (host-b) ─netlink─> kernels
@@ -33,30 +63,8 @@ class DirectCluster {
   }
 
   static async start(): Promise<DirectCluster> {
-    const kubeconfig = join(WORK_DIR, "agent.kubeconfig");
-    let opened: KubernetesStore | undefined;
-    const cluster = await LabCluster.create({
-      workDir: WORK_DIR,
-      manifestDir: join(WORK_DIR, "manifests"),
-      // The lab's wires are there when the store is opened.
-      openStore: async () => {
-        const routes = openRouteConnection();
-        const device = must(routes.link("lo"), "a loopback device").index;
-        routes.write({ kind: "replace-address", address: { device, address: `${SERVICE_ADDRESS}/32` } });
-        routes.close();
-        opened = await KubernetesStore.start({ extraArgs: ["--bind-address=0.0.0.0"] });
-        const { files, port } = opened.server;
-        writeKubeconfig(kubeconfig, `https://${SERVICE_ADDRESS}:${port}`, files.caPem, ADMIN_TOKEN);
-        return opened;
-      },
-      agentEnv: {
-        FELIX_TYPHAADDR: "",
-        DATASTORE_TYPE: "kubernetes",
-        KUBECONFIG: kubeconfig,
-        CALICO_API_GROUP: "projectcalico.org/v3",
-      },
-    });
-    return new DirectCluster(cluster, required(opened, "a store"));
+    const { cluster, store } = await openDirectCluster(WORK_DIR);
+    return new DirectCluster(cluster, store);
   }
 
   /** Makes the store and the wires as this world is; agents run from the first time on. */

@@ -23,7 +23,7 @@ const PORTS: Readonly<Record<Exclude<TrafficKind, "clings">, number>> = {
   datagrams: 7003,
 };
 /** On a machine that does much else. */
-const START_MS = 60_000;
+const START_MS = 240_000;
 const CLIENTS = [
   { name: "friend-near", node: "host-a", ip: "10.65.1.11", label: "friend" },
   { name: "friend-far", node: "host-b", ip: "10.65.2.11", label: "friend" },
