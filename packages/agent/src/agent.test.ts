@@ -279,7 +279,7 @@ test("the metrics page has upstream's names", async () => {
   rig.dataplane.status("in-sync", "ok", {
     nftTransactions: 2,
     chains: { ip: 5, ip6: 6 },
-    drift: { chain: 1, set: 0, map: 0, route: 0, neighbour: 0, device: 0 },
+    drift: { chain: 1, set: 0, map: 0, route: 0, neighbour: 0, device: 0, sysctl: 0 },
   });
   const page = await rig.metrics.text();
   for (const line of [

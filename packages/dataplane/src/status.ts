@@ -40,7 +40,7 @@ export interface DataplaneCounters {
   readonly firstApplyMs: number;
 }
 
-export type DriftKind = "chain" | "set" | "map" | "route" | "neighbour" | "device";
+export type DriftKind = "chain" | "set" | "map" | "route" | "neighbour" | "device" | "sysctl";
 
 /** Messages from the dataplane to the process, in the names of the reference system. */
 export type FromDataplane =

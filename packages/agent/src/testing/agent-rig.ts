@@ -34,7 +34,7 @@ export const COUNTERS: DataplaneCounters = {
   nftTransactions: 0,
   nftReads: 0,
   routeWrites: 0,
-  drift: { chain: 0, set: 0, map: 0, route: 0, neighbour: 0, device: 0 },
+  drift: { chain: 0, set: 0, map: 0, route: 0, neighbour: 0, device: 0, sysctl: 0 },
   chains: { ip: 0, ip6: 0 },
   rules: { ip: 0, ip6: 0 },
   sets: { ip: 0, ip6: 0 },

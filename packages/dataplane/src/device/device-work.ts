@@ -1,4 +1,5 @@
 import type { Transaction } from "@bulrush/nftables";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { Kernel, RouteAccess } from "../kernel/kernel.ts";
 
 /** What one round of work on devices did. */
@@ -25,6 +26,8 @@ export const NO_DEVICE_WORK: DeviceResult = { writes: 0, drift: 0, failures: [] 
  */
 export interface DeviceWork {
   apply(access: RouteAccess, nowMs: number, kernel: Kernel, write: NftWriter): DeviceResult;
+  /** What is other than meant at the moment. Writes nothing; throws when a listing fails. */
+  inspect?(access: RouteAccess): readonly DriftItem[];
   /** The end: closes what it has open. What is in the kernel stays. */
   stop?(): void;
   /** Read everything back at the next call. */

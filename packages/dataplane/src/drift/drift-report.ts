@@ -4,7 +4,7 @@ import type { DriftKind } from "../status.ts";
 export interface DriftItem {
   /** `table`: a whole table is gone, with all that was in it. */
   readonly kind: DriftKind | "table";
-  /** "ip filter-cali-FORWARD", "10.65.0.2/32", "10.65.0.2 on cali1". */
+  /** "ip filter-cali-FORWARD", "10.65.0.2/32", "10.65.0.2 on cali1", "net/ipv4/ip_forward". */
   readonly name: string;
   /** `missing` in the kernel, `unknown` to us, or there and `changed`. */
   readonly what: "missing" | "unknown" | "changed";

@@ -4,7 +4,19 @@ import { NFT_ERROR_CODES, NftError, type Transaction } from "@bulrush/nftables";
 import type { ToDataplane } from "@bulrush/proto";
 import type { InspectableDataplane } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
-import { IN_SYNC, ipSet, ipSetDelta, policy, policyId, profile, rule, tier, workload } from "../testing/messages.ts";
+import {
+  encapsulation,
+  IN_SYNC,
+  ipSet,
+  ipSetDelta,
+  tunnelEnd,
+  policy,
+  policyId,
+  profile,
+  rule,
+  tier,
+  workload,
+} from "../testing/messages.ts";
 
 const P = policyId("np/default/p");
 const CALICO = { family: "ip", name: "calico" } as const;
@@ -95,7 +107,7 @@ describe("a change of our tables by somebody else", () => {
     host.nft.edit((transaction) => flushWorkload(transaction).deleteElements(CALICO, WEB, ["10.65.0.2"]));
     await host.send(dataplane, ipSetDelta("s:web", [], ["10.65.0.2/32"]));
     await host.advance(100);
-    assert.deepEqual(drift(), { chain: 1, set: 0, map: 0, route: 0, neighbour: 0, device: 0 });
+    assert.deepEqual(drift(), { chain: 1, set: 0, map: 0, route: 0, neighbour: 0, device: 0, sysctl: 0 });
     assert.deepEqual(
       (await dataplane.inspect()).repairs[0]?.items.map(({ name }) => name),
       ["ip filter-cali-tw-calia"],
@@ -138,7 +150,7 @@ describe("inspect()", () => {
   beforeEach(async () => {
     host = new FakeHost();
     host.routes.setLink(5, "calia");
-    dataplane = host.start();
+    dataplane = host.start({ FelixHostname: "oak" });
   });
 
   const start = async (): Promise<void> => {
@@ -189,6 +201,30 @@ describe("inspect()", () => {
       "set ip cali40s-web changed: 1 element missing, 2 elements unknown",
     ]);
     assert.deepEqual([host.nft.transactions.length, host.routes.writes.length], writes);
+  });
+
+  it("names devices and settings that are other than meant, and repairs nothing", async () => {
+    host.routes.setLink(2, "eth0");
+    host.routes.addAddress(2, "192.168.0.1/24");
+    await host.send(
+      dataplane,
+      encapsulation({ vxlan_enabled: true }),
+      tunnelEnd("oak", "10.66.0.0, 66:00:00:00:00:0a, 192.168.0.1"),
+      tunnelEnd("elm", "10.66.1.0, 66:00:00:00:00:0b, 192.168.0.2"),
+    );
+    await start();
+    assert.deepEqual(await inspect(), []);
+    host.sysctls.write("net/ipv4/conf/calia/forwarding", "0");
+    host.sysctls.write("net/ipv4/ip_forward", "0");
+    const device = host.routes.link("vxlan.calico")?.index ?? assert.fail();
+    host.routes.apply([{ kind: "delete-neighbour", neighbour: { device, address: "10.66.1.0" } }]);
+    const writes = host.routes.writes.length;
+    assert.deepEqual(await inspect(), [
+      "neighbour 10.66.1.0 on vxlan.calico changed: 66:00:00:00:00:0b is meant",
+      "sysctl net/ipv4/conf/calia/forwarding changed: 0 in place of 1",
+      "sysctl net/ipv4/ip_forward changed: 0 in place of 1",
+    ]);
+    assert.equal(host.routes.writes.length, writes);
   });
 
   it("says what could not be read", async () => {

@@ -8,7 +8,7 @@ import type { FromDataplane } from "../status.ts";
 import { FakeSysctls } from "../testing/fake-sysctls.ts";
 import { hostEndpoint, workload, workloadRemove } from "../testing/messages.ts";
 import { EndpointStatuses } from "./endpoint-statuses.ts";
-import { setHostSysctls } from "./host-sysctls.ts";
+import { HostSysctls } from "./host-sysctls.ts";
 import { InterfaceSysctls } from "./interface-sysctls.ts";
 
 const NETS = { ipv4_nets: ["10.65.0.2/32"], ipv6_nets: ["fd65::2/128"] };
@@ -36,12 +36,12 @@ describe("endpoint settings and status", () => {
 
   const link = (name: string, index: number, up: boolean, ...addresses: readonly string[]): void =>
     interfaces.put(name, { name, index, up, mtu: 1500, addresses: new Set(addresses) });
-  const apply = (): string[] => sysctls.apply(kernel, (message) => warnings.push(message));
+  const apply = (): readonly string[] => sysctls.apply(kernel, (message) => warnings.push(message)).failures;
   /** "default/a up" */
   const told = (): string[] => {
     managers.completeDeferredWork();
     return statuses.changes().map((message: FromDataplane) => {
-      if (message.msg === "DataplaneInSync") return message.msg;
+      if (!("id" in message)) return message.msg;
       const id = typeof message.id === "string" ? message.id : message.id.workload;
       return "status" in message ? `${id} ${message.status}` : `${id} removed`;
     });
@@ -133,13 +133,46 @@ describe("endpoint settings and status", () => {
     assert.deepEqual(told(), ["addressed down"]);
   });
 
-  it("setHostSysctls() turns forwarding on, and says what it could not set", () => {
-    assert.deepEqual(setHostSysctls(kernel, { forwarding: true, ipv6: true }), []);
+  it("InterfaceSysctls restores at a read-back what somebody changed, and names it before", () => {
+    endpoints.onUpdate(workload("a", NETS));
+    link("calia", 5, true);
+    apply();
+    const path = "net/ipv4/conf/calia/proxy_arp";
+    kernel.write(path, "0");
+    const item = { kind: "sysctl", name: path, what: "changed", detail: "0 in place of 1" };
+    assert.deepEqual(sysctls.inspect(kernel), [item]);
+    assert.deepEqual(sysctls.apply(kernel, () => undefined).drift, []);
+    sysctls.queueResync();
+    assert.deepEqual(sysctls.apply(kernel, () => undefined).drift, [item]);
+    assert.equal(kernel.read(path), "1");
+    assert.deepEqual(sysctls.inspect(kernel), []);
+  });
+
+  it("HostSysctls turns forwarding on, tells once what it cannot set, and restores what somebody changed", () => {
+    const told: string[] = [];
+    const tell = (message: string): void => void told.push(message);
+    const host = new HostSysctls({ ipForwarding: true, ipv6Support: true });
+    assert.deepEqual(host.apply(kernel, tell), { failures: [], drift: [] });
     assert.ok(kernel.writes.includes("net/ipv4/ip_forward=1"));
     assert.ok(kernel.writes.includes("net/ipv6/conf/all/forwarding=1"));
+    kernel.write("net/ipv4/ip_forward", "0");
+    assert.deepEqual(host.apply(kernel, tell).drift, []);
+    host.queueResync();
+    assert.deepEqual(
+      host.apply(kernel, tell).drift.map(({ name }) => name),
+      ["net/ipv4/ip_forward"],
+    );
+    assert.equal(kernel.read("net/ipv4/ip_forward"), "1");
     const other = new FakeSysctls();
     other.failing = "ip_forward";
-    assert.equal(setHostSysctls(other, { forwarding: true, ipv6: false }).length, 1);
-    assert.deepEqual(setHostSysctls(new FakeSysctls(), { forwarding: false, ipv6: true }), []);
+    const refused = new HostSysctls({ ipForwarding: true, ipv6Support: false });
+    for (let i = 0; i < 2; i++) {
+      refused.apply(other, tell);
+      refused.queueResync();
+    }
+    assert.equal(told.length, 1);
+    const off = new FakeSysctls();
+    new HostSysctls({ ipForwarding: false, ipv6Support: true }).apply(off, tell);
+    assert.deepEqual(off.writes, ["net/netfilter/nf_conntrack_acct=1"]);
   });
 });

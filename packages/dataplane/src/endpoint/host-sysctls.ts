@@ -1,26 +1,54 @@
 import { messageOf } from "@bulrush/base";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { Sysctls } from "../kernel/kernel.ts";
+import { sysctlDrift, type SysctlsResult } from "./sysctl-drift.ts";
 
 /** Settings of the whole host without which it forwards nothing, or counts nothing. */
 const FORWARDING = { 4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding" } as const;
 const ACCOUNTING = "net/netfilter/nf_conntrack_acct";
 
-/** Makes a router of this host. Gives what could not be set, in words: the host may be set up otherwise. */
-export function setHostSysctls(
-  sysctls: Sysctls,
-  options: { readonly forwarding: boolean; readonly ipv6: boolean },
-): string[] {
-  const paths: string[] = [ACCOUNTING];
-  if (options.forwarding) paths.push(FORWARDING[4]);
-  if (options.forwarding && options.ipv6) paths.push(FORWARDING[6]);
-  const problems: string[] = [];
-  for (const path of paths) {
-    try {
-      const current = sysctls.read(path);
-      if (current !== undefined && current !== "1") sysctls.write(path, "1");
-    } catch (error) {
-      problems.push(`Set ${path} to 1: ${messageOf(error)}`);
-    }
+/** Makes a router of this host, and keeps it one. */
+export class HostSysctls {
+  readonly #settings: readonly { readonly path: string; readonly value: string }[];
+  readonly #told = new Set<string>();
+  #isDue = true;
+  #isFirst = true;
+
+  constructor({ ipForwarding, ipv6Support }: { readonly ipForwarding: boolean; readonly ipv6Support: boolean }) {
+    const paths: string[] = [ACCOUNTING];
+    if (ipForwarding) paths.push(FORWARDING[4]);
+    if (ipForwarding && ipv6Support) paths.push(FORWARDING[6]);
+    this.#settings = paths.map((path) => ({ path, value: "1" }));
   }
-  return problems;
+
+  /** Looks at everything again at the next call. */
+  queueResync(): void {
+    this.#isDue = true;
+  }
+
+  /** What cannot be set is told once and is no failure: the host may be set up otherwise. */
+  apply(sysctls: Sysctls, onWarning: (message: string) => void): SysctlsResult {
+    if (!this.#isDue) return { failures: [], drift: [] };
+    const drift: DriftItem[] = [];
+    for (const setting of this.#settings) {
+      try {
+        const items = sysctlDrift(sysctls, [setting]);
+        if (items.length === 0) continue;
+        sysctls.write(setting.path, setting.value);
+        if (!this.#isFirst) drift.push(...items);
+      } catch (error) {
+        const problem = `Set ${setting.path} to ${setting.value}: ${messageOf(error)}`;
+        if (!this.#told.has(problem)) onWarning(problem);
+        this.#told.add(problem);
+      }
+    }
+    this.#isFirst = false;
+    this.#isDue = false;
+    return { failures: [], drift };
+  }
+
+  /** What is other than meant at the moment. Throws when it cannot be read. */
+  inspect(sysctls: Sysctls): DriftItem[] {
+    return this.#isFirst ? [] : sysctlDrift(sysctls, this.#settings);
+  }
 }

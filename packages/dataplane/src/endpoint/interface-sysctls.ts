@@ -1,8 +1,10 @@
 import { messageOf } from "@bulrush/base";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { Sysctls } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { LocalWorkload, WorkloadEndpoints } from "../manager/workload-endpoints.ts";
+import { sysctlDrift, type SysctlsResult } from "./sysctl-drift.ts";
 
 /** A kernel setting of one interface. */
 interface Setting {
@@ -24,6 +26,7 @@ export class InterfaceSysctls {
   readonly #interfaces: Interfaces;
   readonly #configured = new Map<string, number>();
   readonly #dirty = new Set<string>();
+  #isResync = false;
 
   constructor(config: DataplaneConfig, endpoints: WorkloadEndpoints, interfaces: Interfaces) {
     this.#config = config;
@@ -42,9 +45,48 @@ export class InterfaceSysctls {
     return index !== undefined && index === this.#interfaces.get(name)?.index;
   }
 
-  /** Configures what is new. Gives failures in words; those interfaces are tried again at the next call. */
-  apply(sysctls: Sysctls, onWarning: (message: string) => void): string[] {
+  /** Reads everything back at the next call. */
+  queueResync(): void {
+    this.#isResync = true;
+  }
+
+  /** What is other than meant at the moment, of interfaces that were configured. Throws when it cannot be read. */
+  inspect(sysctls: Sysctls): DriftItem[] {
+    return [...this.#configured.keys()].flatMap((name) => this.#differences(name, sysctls));
+  }
+
+  #differences(name: string, sysctls: Sysctls): DriftItem[] {
+    const workload = this.#endpoints.ownerOf(name);
+    if (workload === undefined || this.#dirty.has(name) || !this.isConfigured(name)) return [];
+    return sysctlDrift(
+      sysctls,
+      this.#settings(name, workload, sysctls).filter(({ optional }) => optional !== true),
+    );
+  }
+
+  #readBack(sysctls: Sysctls): DriftItem[] {
+    const drift: DriftItem[] = [];
+    for (const name of this.#configured.keys()) {
+      const items = this.#differences(name, sysctls);
+      if (items.length === 0) continue;
+      drift.push(...items);
+      this.#configured.delete(name);
+      this.#dirty.add(name);
+    }
+    return drift;
+  }
+
+  /** Configures what is new, or was changed. */
+  apply(sysctls: Sysctls, onWarning: (message: string) => void): SysctlsResult {
     const failures: string[] = [];
+    const drift: DriftItem[] = [];
+    if (this.#isResync)
+      try {
+        drift.push(...this.#readBack(sysctls));
+        this.#isResync = false;
+      } catch (error) {
+        failures.push(`Read settings of interfaces: ${messageOf(error)}`);
+      }
     for (const name of this.#dirty) {
       const known = this.#interfaces.get(name);
       const workload = this.#endpoints.ownerOf(name);
@@ -57,7 +99,7 @@ export class InterfaceSysctls {
         this.#dirty.delete(name);
       }
     }
-    return failures;
+    return { failures, drift };
   }
 
   #configure(

@@ -319,7 +319,15 @@ describe("createDataplane()", () => {
       await refresh();
       assert.equal(host.nft.reads, reads + 3);
       assert.equal(writes(), before);
-      assert.deepEqual(host.status?.counters.drift, { chain: 0, set: 0, map: 0, route: 0, neighbour: 0, device: 0 });
+      assert.deepEqual(host.status?.counters.drift, {
+        chain: 0,
+        set: 0,
+        map: 0,
+        route: 0,
+        neighbour: 0,
+        device: 0,
+        sysctl: 0,
+      });
     });
 
     it("N5: lists once and writes nothing, when the listing fails; rules stay", async () => {

@@ -1,12 +1,10 @@
 import { Backoff, type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { ToDataplane } from "@bulrush/proto";
-import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { overlay } from "../config/overlay.ts";
 import { parseDataplaneConfig } from "../config/parse-config.ts";
 import type { DriftReport } from "../drift/drift-report.ts";
 import { DriftWatch } from "../drift/drift-watch.ts";
-import { inspectKernel, notReady } from "../drift/inspect-kernel.ts";
-import { setHostSysctls } from "../endpoint/host-sysctls.ts";
+import { notReady } from "../drift/inspect-kernel.ts";
 import { DataplaneError } from "../errors.ts";
 import { FlowLog } from "../flow-log/flow-log.ts";
 import type { DataplaneEvents, InspectableDataplane } from "../handle.ts";
@@ -21,6 +19,7 @@ import type { DataplaneStatus } from "../status.ts";
 import { createHostState, type HostState } from "./host-state.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
 import { RulesetProgrammer } from "./ruleset-programmer.ts";
+import { inspectRunning } from "./inspect-running.ts";
 import type { Item, Running } from "./running.ts";
 import { statusCounters } from "./status-counters.ts";
 import { Throttle } from "./throttle.ts";
@@ -69,7 +68,7 @@ class DataplaneLoop implements InspectableDataplane {
   readonly #retry: Backoff;
   readonly #timers = new Map<string, CancelTimer>();
   readonly #counters = { messages: 0, applies: 0, applyFailures: 0, routeWrites: 0, lastApplyMs: 0, firstApplyMs: 0 };
-  readonly #drift = { route: 0, neighbour: 0, device: 0 };
+  readonly #drift = { route: 0, neighbour: 0, device: 0, sysctl: 0 };
   readonly #startMs: number;
   readonly #abort = new AbortController();
   #queue: Item[] = [];
@@ -118,6 +117,8 @@ class DataplaneLoop implements InspectableDataplane {
     this.#running?.programmer.queueRefresh();
     this.#running?.state.routes.queueResync();
     for (const device of this.#running?.state.devices ?? []) device.queueResync();
+    this.#running?.state.hostSysctls.queueResync();
+    this.#running?.state.sysctls.queueResync();
     this.#setDirty();
   }
 
@@ -226,15 +227,7 @@ class DataplaneLoop implements InspectableDataplane {
   #inspect(): DriftReport {
     const repairs = this.#running?.drift.repairs() ?? [];
     if (this.#running === undefined || this.#counters.applies === 0 || this.#stopped) return notReady(repairs);
-    const { programmer, recheck, state } = this.#running;
-    return inspectKernel({
-      pending: this.#dirty || recheck.isDue,
-      repairs,
-      parts: {
-        nf_tables: () => programmer.inspect(),
-        routes: () => state.routes.inspect(this.#options.kernel.routes, this.#clock.monotonicMs()),
-      },
-    });
+    return inspectRunning(this.#running, this.#options.kernel, this.#clock.monotonicMs(), this.#dirty);
   }
 
   #onMessage(message: ToDataplane): void {
@@ -345,7 +338,10 @@ class DataplaneLoop implements InspectableDataplane {
       state.routes.queueResync();
       for (const device of state.devices) device.queueResync();
     });
-    refresh("interface-refresh", parsed.interfaceRefreshMs, () => this.#resyncInterfaces(monitor));
+    refresh("interface-refresh", parsed.interfaceRefreshMs, () => {
+      for (const part of [state.hostSysctls, state.sysctls]) part.queueResync();
+      this.#resyncInterfaces(monitor);
+    });
     return { config: parsed, state, programmer, recheck, monitor, drift, flows, leftovers };
   }
 
@@ -357,7 +353,7 @@ class DataplaneLoop implements InspectableDataplane {
     }
   }
 
-  async #apply({ config, drift, leftovers, programmer, recheck, state }: Running): Promise<void> {
+  async #apply({ drift, leftovers, programmer, recheck, state }: Running): Promise<void> {
     const { events, kernel } = this.#options;
     const startMs = this.#clock.monotonicMs();
     this.#dirty = false;
@@ -372,13 +368,13 @@ class DataplaneLoop implements InspectableDataplane {
       await programmer.apply();
     }
     // Not before the rules: a host that forwards without them lets everything through.
-    if (this.#counters.applies === 0) this.#makeRouter(config);
+    this.#sysctlsStep(state.hostSysctls, failures);
     if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
     // Once routes say where flows lead.
     failures.push(...recheck.run());
     this.#devicesStep(state, programmer, failures);
     failures.push(...state.mtuFile.apply(kernel.files));
-    failures.push(...state.sysctls.apply(kernel.sysctls, (message) => events.onLog?.("warn", message, {})));
+    this.#sysctlsStep(state.sysctls, failures);
     drift.settle();
     leftovers.run();
     this.#counters.applies++;
@@ -428,10 +424,12 @@ class DataplaneLoop implements InspectableDataplane {
     if (result?.againAtMs !== undefined) this.#wakeIn("status files", Math.max(0, result.againAtMs - nowMs));
   }
 
-  #makeRouter({ ipForwarding, ipv6Support }: DataplaneConfig): void {
-    const { events, kernel } = this.#options;
-    for (const problem of setHostSysctls(kernel.sysctls, { forwarding: ipForwarding, ipv6: ipv6Support }))
-      events.onLog?.("warn", problem, {});
+  #sysctlsStep(part: HostState["hostSysctls" | "sysctls"], failures: string[]): void {
+    const onWarning = (message: string): void => this.#options.events.onLog?.("warn", message, {});
+    const result = part.apply(this.#options.kernel.sysctls, onWarning);
+    this.#drift.sysctl += result.drift.length;
+    this.#running?.drift.repaired(result.drift);
+    failures.push(...result.failures);
   }
 
   #settle(failures: readonly string[]): void {

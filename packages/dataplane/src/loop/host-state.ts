@@ -4,6 +4,7 @@ import { EndpointStatuses } from "../endpoint/endpoint-statuses.ts";
 import { StatusFiles } from "../endpoint/status-files.ts";
 import { IpipDevice } from "../tunnel/ipip-device.ts";
 import { MtuFile } from "../tunnel/mtu-file.ts";
+import { HostSysctls } from "../endpoint/host-sysctls.ts";
 import { InterfaceSysctls } from "../endpoint/interface-sysctls.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Manager } from "../manager/manager.ts";
@@ -25,6 +26,7 @@ export interface HostState extends Manager {
   /** Among {@link devices}. */
   readonly offload: FlowtableDevices;
   readonly sysctls: InterfaceSysctls;
+  readonly hostSysctls: HostSysctls;
   readonly statuses: EndpointStatuses;
   /** Absent where no such files are wanted. */
   readonly statusFiles: StatusFiles | undefined;
@@ -54,6 +56,7 @@ export function createHostState(
     devices: [migrations, ipip, new BandwidthManager(endpoints, interfaces, config.interfacePrefixes), offload],
     offload,
     sysctls,
+    hostSysctls: new HostSysctls(config),
     statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
     statusFiles: prefix === "" ? undefined : new StatusFiles(prefix),
     mtuFile,

@@ -10,7 +10,7 @@ type OwnCounters = Pick<
 /** The numbers of a status: those that the loop keeps itself, and those of its parts once there are any. */
 export function statusCounters(
   own: OwnCounters,
-  drift: Pick<Counters["drift"], "route" | "neighbour" | "device">,
+  drift: Pick<Counters["drift"], "route" | "neighbour" | "device" | "sysctl">,
   running: Pick<Running, "programmer" | "state"> | undefined,
 ): Counters {
   const { programmer, state } = running ?? {};

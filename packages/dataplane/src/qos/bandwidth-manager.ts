@@ -1,6 +1,8 @@
 import { messageOf } from "@bulrush/base";
 import { hasErrno, type Link, type Qdisc, type RouteOperation } from "@bulrush/netlink";
 import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK } from "../device/device-work.ts";
+import { deviceDrift } from "../drift/device-drift.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
@@ -69,6 +71,20 @@ export class BandwidthManager implements DeviceWork {
       this.#dirty.clear();
     }
     return { writes, drift, failures };
+  }
+
+  inspect(access: RouteAccess): readonly DriftItem[] {
+    const limited = [...this.#limited];
+    const { operations, owners } = this.#plan(access, true, new Set());
+    // What a plan has noted is true of the kernel once it was carried out.
+    this.#limited.clear();
+    for (const name of limited) this.#limited.add(name);
+    return [...new Set(owners)].flatMap((name) =>
+      deviceDrift(
+        name,
+        operations.filter((_, i) => owners[i] === name),
+      ),
+    );
   }
 
   /** A queue device that somebody takes away is wanted by the interface that it is named after. */

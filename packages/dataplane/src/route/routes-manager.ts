@@ -144,6 +144,7 @@ export class RoutesManager implements Manager {
     return [
       ...[...this.#tables.values()].flatMap((table) => table.inspect(access, nowMs)),
       ...this.#neighbours.inspect(access),
+      ...this.#tunnels.inspect(access),
     ];
   }
 

@@ -3,6 +3,8 @@ import { hasErrno, type Link, type RouteOperation } from "@bulrush/netlink";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK } from "../device/device-work.ts";
+import { deviceDrift } from "../drift/device-drift.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import { hostMtu, tunnelMtu } from "./host-mtu.ts";
@@ -81,6 +83,13 @@ export class IpipDevice implements DeviceWork {
     const warnings = isMissing && !this.#isMissing ? [`This kernel has no IP in IP: ${IPIP_DEVICE} is missing`] : [];
     this.#isMissing = isMissing;
     return { writes, drift: wasAsked || isMissing ? 0 : writes, failures, warnings, ...again() };
+  }
+
+  inspect(access: RouteAccess): readonly DriftItem[] {
+    if (this.#enabled === undefined || this.#config.routeSyncDisabled || this.#isMissing) return [];
+    // Only the first round: the next is about what this one would have made.
+    for (const operations of this.#rounds(access)) return deviceDrift(IPIP_DEVICE, operations);
+    return [];
   }
 
   /** What is to be written, each round worked out when the one before is done. */

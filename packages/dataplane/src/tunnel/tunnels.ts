@@ -1,5 +1,6 @@
 import type { ToDataplane, VXLANTunnelEndpointUpdate } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
@@ -45,6 +46,10 @@ export class Tunnels {
 
   apply(access: RouteAccess, nowMs: number): readonly TunnelResult[] {
     return [...this.byFamily.values()].map((tunnel) => tunnel.apply(access, nowMs));
+  }
+
+  inspect(access: RouteAccess): DriftItem[] {
+    return [...this.byFamily.values()].flatMap((tunnel) => tunnel.inspect(access));
   }
 
   #setEnd(tunnel: VxlanTunnel, node: string, end: OwnEnd | undefined): void {

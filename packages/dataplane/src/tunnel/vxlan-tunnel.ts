@@ -1,6 +1,8 @@
 import { messageOf } from "@bulrush/base";
 import { isNotFound, type RouteOperation } from "@bulrush/netlink";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { deviceDrift } from "../drift/device-drift.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interface, Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
@@ -122,6 +124,18 @@ export class VxlanTunnel {
     this.#isDirty = false;
     this.#nextCheckMs = nowMs + (failures.length > 0 ? RETRY_MS : CHECK_MS);
     return { name: this.deviceName, writes, drift: wasAsked ? 0 : writes, failures, againAtMs: this.#againAt() };
+  }
+
+  /** What is other than meant at the moment. Writes nothing; throws when a listing fails. */
+  inspect(access: RouteAccess): DriftItem[] {
+    if (this.#enabled === undefined) return [];
+    const items: DriftItem[] = [];
+    for (const operations of this.#rounds(access)) {
+      items.push(...deviceDrift(this.deviceName, operations));
+      // The next round is about what this one would have made.
+      if (operations.some(({ kind }) => kind === "add-vxlan" || kind === "delete-link")) break;
+    }
+    return items;
   }
 
   #againAt(): number | undefined {
