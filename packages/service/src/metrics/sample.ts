@@ -6,7 +6,7 @@ export interface SampledMetric {
   readonly values: readonly SampledValue[];
 }
 
-export interface SampledValue {
+interface SampledValue {
   /** Where it is not the metric's: `..._sum`, `..._count`, `..._bucket`. */
   readonly name?: string | undefined;
   readonly labels: Readonly<Record<string, string | number>>;

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { messageOf } from "@bulrush/base";
 import type { FromWorker, ToWorker, WorkerInit } from "./messages.ts";
 
-export interface ThreadEvents {
+interface ThreadEvents {
   onMessage(message: FromWorker): void;
   /** It has ended, and why. Once, last. */
   onEnd(reason: string): void;
@@ -21,7 +21,7 @@ export type StartThread = (init: WorkerInit, events: ThreadEvents) => WorkerThre
 /** Starts a worker in a thread of its own. */
 export const startThread: StartThread = (init, events) => {
   // The extension is that of this file: .ts in a checkout, .js in a build.
-  const entry = import.meta.url.endsWith(".ts") ? "./worker-thread.ts" : "./worker-thread.js";
+  const entry = import.meta.url.endsWith(".ts") ? "./connection-worker.ts" : "./connection-worker.js";
   const worker = new Worker(new URL(entry, import.meta.url), {
     workerData: init,
     name: `connections ${init.number}`,
