@@ -3,21 +3,27 @@ import type { ChainState, Statement, VerdictMapState } from "@bulrush/nftables";
 /** An object of a table by kind and name: "chain filter-cali-INPUT", "set cali40s-...", "map ...", "flowtable ...". */
 export type ObjectKey = string;
 
-export function chainKey(name: string): ObjectKey {
-  return `chain ${name}`;
+/** Keys that are remembered of each kind; beyond it they are made anew. */
+const MAX_KNOWN = 16_384;
+
+/** The same text for the same name, so that it is put together and hashed once. */
+function keysOf(kind: "chain" | "set" | "map" | "flowtable"): (name: string) => ObjectKey {
+  const known = new Map<string, ObjectKey>();
+  return (name) => {
+    let key = known.get(name);
+    if (key === undefined) {
+      key = `${kind} ${name}`;
+      if (known.size >= MAX_KNOWN) known.clear();
+      known.set(name, key);
+    }
+    return key;
+  };
 }
 
-export function setKey(name: string): ObjectKey {
-  return `set ${name}`;
-}
-
-export function mapKey(name: string): ObjectKey {
-  return `map ${name}`;
-}
-
-export function flowtableKey(name: string): ObjectKey {
-  return `flowtable ${name}`;
-}
+export const chainKey: (name: string) => ObjectKey = keysOf("chain");
+export const setKey: (name: string) => ObjectKey = keysOf("set");
+export const mapKey: (name: string) => ObjectKey = keysOf("map");
+export const flowtableKey: (name: string) => ObjectKey = keysOf("flowtable");
 
 /** What the chain needs to be there before it can be loaded. */
 export function chainReferences(chain: ChainState): Set<ObjectKey> {

@@ -48,9 +48,10 @@ export function verdict(value: Verdict): Statement {
   return "chain" in value ? { kind: "verdict", verdict: value } : plainVerdict(value.kind);
 }
 
-export function jump(chain: string): Statement {
-  return { kind: "verdict", verdict: { kind: "jump", chain } };
-}
+export const jump: (chain: string) => Statement = sharing((chain) => ({
+  kind: "verdict",
+  verdict: { kind: "jump", chain },
+}));
 
 export function goto(chain: string): Statement {
   return { kind: "verdict", verdict: { kind: "goto", chain } };

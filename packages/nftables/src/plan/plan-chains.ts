@@ -2,6 +2,7 @@ import { ruleKey } from "../compile/rule-key.ts";
 import type { RuleHandle } from "../operation.ts";
 import type { ChainReadback, RuleReadback, TableReadback } from "../readback.ts";
 import { flowtableKey } from "./plan-flowtables.ts";
+import type { Statement } from "../statement.ts";
 import type { BaseChain, ChainState, RuleState, TableFamily, TableState } from "../state.ts";
 
 /** What to do to one chain. */
@@ -95,7 +96,13 @@ function planRules(
 function sameRule(want: RuleState, have: RuleState | RuleReadback, family: TableFamily): boolean {
   if (want === have) return true;
   if (want.comment !== have.comment) return false;
+  if ("statements" in have && sameObjects(want.statements, have.statements)) return true;
   return ruleKey(want, family) === ("key" in have ? have.key : ruleKey(have, family));
+}
+
+/** Rules that were rendered again share most of their statements. */
+function sameObjects(a: readonly Statement[], b: readonly Statement[]): boolean {
+  return a.length === b.length && a.every((statement, i) => statement === b[i]);
 }
 
 function usesAny(rule: RuleState, names: ReadonlySet<string>): boolean {
