@@ -115,6 +115,55 @@ for (const count of [123, 12_345, ...(IS_LONG ? [123_456] : [])])
     }
   });
 
+const KEYS = IS_LONG ? 200_000 : 10_000;
+
+test(`${KEYS} keys, of which half go again: 10 clients, early and late, end with what is there`, async () => {
+  const clock = new ManualClock(1000);
+  const { cache, server } = memoryServer(clock);
+  const clients: FakeTransport[] = [];
+  const join = (): void => {
+    const client = new FakeTransport(`10.0.0.1:${clients.length}`);
+    clients.push(client);
+    server.accept(client);
+    client.send(testHello(`node-${clients.length}`));
+  };
+  const publish = async (revision: number, value: string | undefined, indices: readonly number[]): Promise<void> => {
+    for (let at = 0; at < indices.length; at += 500) {
+      const updates = indices.slice(at, at + 500).map((i) => updateOf(`n${i}`, revision, value));
+      cache.publish({ updates, nowMs: revision });
+      await turn();
+    }
+  };
+  for (let i = 0; i < 4; i++) join();
+  // Many a name is the beginning of others: n1, n10, n100.
+  const all = Array.from({ length: KEYS }, (_, i) => i);
+  await publish(1, "1", all.slice(0, KEYS / 2));
+  for (let i = 0; i < 3; i++) join();
+  await publish(2, "1", all.slice(KEYS / 2));
+  const gone = all.filter((i) => i % 2 === 1);
+  await publish(3, undefined, gone.slice(0, gone.length / 2));
+  for (let i = 0; i < 3; i++) join();
+  await publish(4, undefined, gone.slice(gone.length / 2));
+  cache.publish({ updates: [], status: "in-sync", nowMs: 5 });
+  const isDone = ({ messages }: FakeTransport): boolean => {
+    const last = messages.at(-1);
+    return last?.type === "status" && last.status === "in-sync";
+  };
+  while (!clients.every(isDone)) await turn();
+  const wanted = new Set(all.filter((i) => i % 2 === 0).map((i) => `/calico/v1/config/n${i}`));
+  for (const { messages } of clients) {
+    const state = new Set<string>();
+    for (const message of messages)
+      if ("kvs" in message)
+        for (const { path, value } of message.kvs) {
+          if (value === undefined) assert.ok(state.delete(path), `${path} was there`);
+          else state.add(path);
+        }
+    assert.deepEqual(state, wanted);
+  }
+  server.close();
+});
+
 test("100 clients that join at any time end with 1,000 keys, and each key's changes came in order", async () => {
   const clock = new ManualClock(1000);
   const { cache, server } = memoryServer(clock);
