@@ -12,7 +12,7 @@ import type { Scenario } from "./scenario.ts";
 
 const TYPHAS = [0, 1, 2] as const;
 /** A busy machine takes its time. */
-const WAIT_MS = 900_000;
+const WAIT_MS = 3_600_000;
 /** Of the bytes of a whole snapshot for each client; what moves is counted with TLS and all. */
 const MAX_SHARE = 0.03;
 const LOOK_MS = 200;
