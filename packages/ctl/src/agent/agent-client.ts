@@ -51,9 +51,17 @@ async function during<T>(args: Arguments, path: string, read: (answer: IncomingM
     answer = await open(socketPath, path);
     if (answer.statusCode !== 200) throw new Error(await refusalOf(answer));
   } catch (error) {
-    throw inputError(`Ask the agent at ${socketPath}: ${messageOf(error)}`, error);
+    throw inputError(`Ask the agent at ${socketPath}: ${messageOf(error)}${hintOf(error)}`, error);
   }
   return read(answer);
+}
+
+/** What is behind the two errors that everybody meets. */
+function hintOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT" || code === "ECONNREFUSED")
+    return ". No agent listens there: run this on a host of an agent, in its pod (kubectl exec) or with --socket";
+  return code === "EACCES" ? ". Only root may ask" : "";
 }
 
 function open(socketPath: string, path: string): Promise<IncomingMessage> {

@@ -46,5 +46,6 @@ async function runCounters(args: Arguments, io: CommandIo): Promise<number> {
     String(bytes),
   ]);
   await printRows(io.out, titles, rows);
+  if (found.length === 0) await io.err.write("There are no rules of ours in this host's kernel\n");
   return 0;
 }

@@ -47,7 +47,11 @@ function adminClient(text: string, tls: TLSMaterial | undefined): AdminClient {
     try {
       return JSON.parse(await send(`${url}${path}`, method, body, tls)) as unknown;
     } catch (error) {
-      throw inputError(`${method} ${url}${path}: ${messageOf(error)}`, error);
+      const isNobody = error instanceof Error && "code" in error && error.code === "ECONNREFUSED";
+      const hint = isNobody
+        ? ". No Typha listens there: name one with --admin, or run kubectl -n kube-system port-forward deployment/calico-typha 9097"
+        : "";
+      throw inputError(`${method} ${url}${path}: ${messageOf(error)}${hint}`, error);
     }
   };
   return {

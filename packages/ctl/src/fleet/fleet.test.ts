@@ -99,7 +99,7 @@ const bad: readonly [argv: readonly string[], code: number, message: RegExp][] =
   [
     ["clients", "--admin", "http://127.0.0.1:1"],
     1,
-    /GET http:\/\/127\.0\.0\.1:1\/api\/v1\/(status|clients): .*ECONNREFUSED/,
+    /GET http:\/\/127\.0\.0\.1:1\/api\/v1\/(status|clients): .*ECONNREFUSED.*port-forward/,
   ],
   [["clients", "--syncer", "x"], 2, /--syncer x is not one of felix, bgp/],
   [["lag", "--over", "-1"], 2, /--over -1 is not a number/],

@@ -34,7 +34,7 @@ export const WORLD_OPTIONS: readonly OptionSpec[] = [
 /** The manifests of -f, or what the datastore holds. */
 export async function readWorld(args: Arguments, io: CommandIo): Promise<World> {
   if (!args.has("live")) {
-    args.need("file");
+    if (!args.has("file")) throw usageError("-f PATH is needed, or --live for what the datastore holds");
     return readManifestsOf(args.all("file"), io);
   }
   if (args.has("file")) throw usageError("-f and --live are two sources: give one");
