@@ -27,7 +27,7 @@ import { chooseSource } from "./source/choose-source.ts";
 import { datastoreOf } from "./source/datastore-writer.ts";
 import { StateStore } from "./state/state-store.ts";
 import { StatusReporter } from "./status/status-reporter.ts";
-import { tunnelAddresses } from "./tunnel/start-tunnel-addresses.ts";
+import { tunnelAddresses, wireguardKeys } from "./tunnel/start-tunnel-addresses.ts";
 
 const PROGRAM = "bulrush-agent";
 const STOP_TIMEOUT_MS = 10_000;
@@ -122,6 +122,9 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const listeners: AgentListener[] = [
     { onSettings: (now) => reporter.update(now), onDataplane: (message) => reporter.onDataplane(message) },
   ];
+  const keys = wireguardKeys({ config, env: options.env, clock, logger });
+  shutdown.onStop("WireGuard keys", () => keys.stop());
+  listeners.push({ onDataplane: (message) => keys.onDataplane(message) });
   if (config.TunnelAddresses === "Enabled") {
     const addresses = tunnelAddresses({ config, env: options.env, clock, logger, metrics: started.metrics });
     shutdown.onStop("tunnel addresses", () => addresses.stop());

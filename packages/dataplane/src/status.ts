@@ -49,6 +49,14 @@ export type FromDataplane =
   | { readonly msg: "WorkloadEndpointStatusUpdate"; readonly id: WorkloadEndpointID; readonly status: EndpointStatus }
   | { readonly msg: "WorkloadEndpointStatusRemove"; readonly id: WorkloadEndpointID }
   | { readonly msg: "HostEndpointStatusUpdate"; readonly id: string; readonly status: EndpointStatus }
-  | { readonly msg: "HostEndpointStatusRemove"; readonly id: string };
+  | { readonly msg: "HostEndpointStatusRemove"; readonly id: string }
+  | WireguardStatusUpdate;
+
+/** The key of this host's WireGuard device is another than the datastore has. "": there is no device. */
+export interface WireguardStatusUpdate {
+  readonly msg: "WireguardStatusUpdate";
+  readonly ip_version: 4 | 6;
+  readonly public_key: string;
+}
 
 export type EndpointStatus = "up" | "down" | "error";

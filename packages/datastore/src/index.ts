@@ -61,3 +61,4 @@ export {
   type TunnelAddressOptions,
   type TunnelAddressResult,
 } from "./tunnel/reconcile-node.ts";
+export { publishWireguardKey } from "./tunnel/wireguard-key.ts";

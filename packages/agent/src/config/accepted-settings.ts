@@ -29,7 +29,7 @@ const REASONS_BY_PREFIX: readonly (readonly [prefix: RegExp, reason: string])[] 
   [/^(BPF|XDP|GenericXDP|CgroupV2|SidecarAcceleration)/, "there is no eBPF dataplane"],
   [/^(Iptables|ChainInsertMode|MaxIpset)/, "the dataplane is nf_tables"],
   [/^(FeatureDetectOverride|FeatureGates)/, "features are found out by trying"],
-  [/^Wireguard|^RouteTableRange/, "the WireGuard device is not programmed yet"],
+  [/^WireguardThreading/, "the device is left as the kernel makes it"],
   [/^FlowLogs/, "flow logs are not sent to anybody"],
   [/^(Go|Debug)/, "it is about a runtime that this is not"],
   [/^Windows/, "there is no Windows dataplane"],

@@ -11,6 +11,7 @@ const GRAPH_SETTINGS: ReadonlySet<string> = new Set([
   "RouteSource",
   "VXLANEnabled",
   "WireguardEnabled",
+  "WireguardEnabledV6",
 ]);
 
 /**

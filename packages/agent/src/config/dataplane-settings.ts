@@ -33,6 +33,11 @@ export interface DataplaneSettings {
   readonly VXLANMTUV6: number;
   readonly IpInIpMtu: number;
   readonly WireguardEnabledV6: boolean;
+  readonly WireguardHostEncryptionEnabled: boolean;
+  readonly WireguardPersistentKeepAlive: number;
+  readonly WireguardRoutingRulePriority: number;
+  readonly RouteTableRange: string;
+  readonly RouteTableRanges: string;
   readonly WireguardListeningPort: number;
   readonly WireguardListeningPortV6: number;
   readonly WireguardInterfaceName: string;
@@ -166,7 +171,32 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     default: 0,
     doc: "MTU of the IPIP device; 0 for 20 below the host's.",
   },
-  WireguardEnabledV6: { type: bool(), default: false, doc: "Let packets of WireGuard for IPv6 in and out." },
+  WireguardEnabledV6: {
+    type: bool(),
+    default: false,
+    doc: "Encrypt IPv6 between the workloads of hosts that have a key. The agent writes the public key of its own Node.",
+  },
+  WireguardHostEncryptionEnabled: {
+    type: bool(),
+    default: false,
+    doc: "Encrypt what hosts send one another themselves, too; WireGuard's devices have no address then.",
+  },
+  WireguardPersistentKeepAlive: {
+    type: seconds(),
+    default: 0,
+    doc: "So often an empty packet goes to each host, in seconds; 0 for never.",
+  },
+  WireguardRoutingRulePriority: {
+    type: int({ min: 1, max: 32765 }),
+    default: 99,
+    doc: "Priority of the routing rules that ask the tables of WireGuard.",
+  },
+  RouteTableRange: { type: text(), default: "", doc: "Older form of `RouteTableRanges`: one range." },
+  RouteTableRanges: {
+    type: text(),
+    default: "",
+    doc: "Routing tables for WireGuard, `1-250` or several ranges by commas: the first is IPv4's, the second IPv6's, and nobody else may use them.",
+  },
   WireguardListeningPort: { type: port(), default: 51820, doc: "UDP port of WireGuard for IPv4.", nonZero: true },
   WireguardListeningPortV6: { type: port(), default: 51821, doc: "UDP port of WireGuard for IPv6.", nonZero: true },
   WireguardInterfaceName: {
@@ -347,7 +377,11 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     default: undefined,
     doc: "VXLAN on or off whatever the pools say; a pool with IPv6 VXLAN keeps it on for IPv6.",
   },
-  WireguardEnabled: { type: bool(), default: false, doc: "Keep routes for WireGuard, and let its packets in and out." },
+  WireguardEnabled: {
+    type: bool(),
+    default: false,
+    doc: "Encrypt IPv4 between the workloads of hosts that have a key. The agent writes the public key of its own Node.",
+  },
   IstioAmbientMode: {
     type: oneOf(["Enabled", "Disabled"]),
     default: "Disabled",

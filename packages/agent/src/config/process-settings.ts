@@ -45,7 +45,6 @@ export interface ProcessSettings extends LogSettings, MetricsSettings {
   readonly EndpointReportingDelaySecs: number;
   readonly OpenstackRegion: string;
   readonly TunnelAddresses: "Disabled" | "Enabled" | "";
-  readonly WireguardHostEncryptionEnabled: boolean;
   readonly HealthEnabled: boolean;
   readonly HealthHost: string;
   readonly HealthPort: number;
@@ -172,12 +171,6 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
     type: oneOf(["Disabled", "Enabled"]),
     default: "Disabled",
     doc: "Give this host the addresses of its tunnel devices, out of the pools, and write them to its Node. The agent then needs to write Nodes and IPAM's records; no other allocator may run for this host.",
-    local: true,
-  },
-  WireguardHostEncryptionEnabled: {
-    type: bool(),
-    default: false,
-    doc: "With `TunnelAddresses`: WireGuard has no address then. It has no other effect yet.",
     local: true,
   },
   HealthEnabled: { type: bool(), default: false, doc: "Serve `/liveness` and `/readiness`." },

@@ -42,7 +42,7 @@ export function startConfig(updates: Iterable<Update>, hostname: string, local: 
   const config: Partial<CalcGraphConfig> = {
     routeSource: values.RouteSource || "CalicoIPAM",
     programClusterRoutes: values.ProgramClusterRoutes || "EnabledIPIPOnly",
-    wireguardEnabled: values.WireguardEnabled,
+    wireguardEnabled: values.WireguardEnabled || (values.Ipv6Support && values.WireguardEnabledV6),
     istioAmbient: values.IstioAmbientMode === "Enabled",
     explicitIPIPEnabled: values.IpInIpEnabled,
     explicitVXLANEnabled: values.VXLANEnabled,

@@ -264,7 +264,9 @@ export class LiveDataplane implements DataplaneHandle {
   }
 }
 
-function endpointOf(message: Exclude<FromDataplane, { readonly msg: "DataplaneInSync" }>): string {
+function endpointOf(
+  message: Exclude<FromDataplane, { readonly msg: "DataplaneInSync" | "WireguardStatusUpdate" }>,
+): string {
   return typeof message.id === "string" ? `host/${message.id}` : `workload/${workloadIdText(message.id)}`;
 }
 

@@ -1,12 +1,35 @@
 import type { Clock } from "@bulrush/base";
-import { reconcileTunnelAddresses } from "@bulrush/datastore";
+import { publishWireguardKey, reconcileTunnelAddresses } from "@bulrush/datastore";
 import type { Logger, Metrics } from "@bulrush/service";
 import type { FelixConfig } from "../config/felix-config.ts";
 import { datastoreOf, withDatastoreWriter } from "../source/datastore-writer.ts";
+import { WireguardKeys } from "./wireguard-keys.ts";
 import { TunnelAddresses } from "./tunnel-addresses.ts";
 
 /** Of one comparison with the pools, waiting for others that write the same records included. */
 const LIMIT_MS = 120_000;
+
+/** Of one write of a key. */
+const KEY_LIMIT_MS = 30_000;
+
+/** {@link WireguardKeys} on the datastore that the settings name. It is opened only when there is a key to tell. */
+export function wireguardKeys(options: {
+  readonly config: FelixConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): WireguardKeys {
+  const { clock, config, env, logger } = options;
+  return new WireguardKeys({
+    clock,
+    random: Math.random,
+    logger,
+    publish: async (family, publicKey) =>
+      withDatastoreWriter(datastoreOf(config, env), { clock, limitMs: KEY_LIMIT_MS }, (writer, signal) =>
+        publishWireguardKey(writer, { node: config.FelixHostname, family, publicKey, signal }),
+      ),
+  });
+}
 
 /** {@link TunnelAddresses} on the datastore that the settings name. With USE_POD_CIDR it has nothing to do. */
 export function tunnelAddresses(options: {
@@ -17,7 +40,13 @@ export function tunnelAddresses(options: {
   readonly metrics: Metrics;
 }): TunnelAddresses {
   const { clock, config, env, logger, metrics } = options;
+  let wireguardHostEncryption = config.WireguardHostEncryptionEnabled;
   return new TunnelAddresses({
+    onSettings(now) {
+      const isOther = now.WireguardHostEncryptionEnabled !== wireguardHostEncryption;
+      wireguardHostEncryption = now.WireguardHostEncryptionEnabled;
+      return isOther;
+    },
     hostname: config.FelixHostname,
     clock,
     random: Math.random,
@@ -31,7 +60,7 @@ export function tunnelAddresses(options: {
           node: config.FelixHostname,
           signal,
           now: () => clock.nowMs(),
-          wireguardHostEncryption: config.WireguardHostEncryptionEnabled,
+          wireguardHostEncryption,
         }),
       );
     },

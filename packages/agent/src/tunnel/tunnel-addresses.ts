@@ -3,6 +3,7 @@ import type { TunnelAddressResult } from "@bulrush/datastore";
 import type { Update } from "@bulrush/model";
 import { hashValue } from "@bulrush/proto";
 import type { Logger, Metrics } from "@bulrush/service";
+import type { FelixConfig } from "../config/felix-config.ts";
 
 export interface TunnelAddressesOptions {
   readonly hostname: string;
@@ -11,6 +12,8 @@ export interface TunnelAddressesOptions {
   readonly random: () => number;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Takes up settings; true when they may ask for other addresses. Default: they never do. */
+  readonly onSettings?: (now: FelixConfig) => boolean;
   /** Gives this host the addresses that the pools ask for. May be called again at any time; rejects where it cannot. */
   readonly reconcile: () => Promise<readonly TunnelAddressResult[]>;
 }
@@ -66,6 +69,10 @@ export class TunnelAddresses {
     let isReason = false;
     for (const update of updates) if (this.#isRelevant(update)) isReason = this.#learn(update) || isReason;
     if (isReason && this.#isInSync) this.#settle(SETTLE_MS);
+  }
+
+  onSettings(now: FelixConfig): void {
+    if (this.#options.onSettings?.(now) === true && this.#isInSync) this.#settle(SETTLE_MS);
   }
 
   /** Everything was seen once. */

@@ -23,7 +23,7 @@ export function graphConfigFor(
     programClusterRoutes:
       read("ProgramClusterRoutes", oneOf(["Enabled", "Disabled", "EnabledIPIPOnly", "EnabledNoEncapOnly"]), "") ||
       "EnabledIPIPOnly",
-    wireguardEnabled: read("WireguardEnabled", bool(), false),
+    wireguardEnabled: read("WireguardEnabled", bool(), false) || read("WireguardEnabledV6", bool(), false),
     istioAmbient: read("IstioAmbientMode", oneOf(["Enabled", "Disabled"]), "") === "Enabled",
     explicitIPIPEnabled: read("IpInIpEnabled", optional(bool()), undefined),
     explicitVXLANEnabled: read("VXLANEnabled", optional(bool()), undefined),

@@ -66,6 +66,16 @@ export interface DataplaneConfig {
   readonly wireguardPort: { readonly 4: number; readonly 6: number };
   /** Name of its device, by family. */
   readonly wireguardDevice: { readonly 4: string; readonly 6: string };
+  /** Bit of the mark of WireGuard's own packets, and of those that must not go through it. 0 without WireGuard. */
+  readonly wireguardMark: number;
+  /** What hosts send one another themselves is encrypted too. */
+  readonly wireguardHostEncryption: boolean;
+  /** So often an empty packet goes to each host. 0: never. */
+  readonly wireguardKeepaliveSeconds: number;
+  /** Priority of the rules that ask the tables of WireGuard. */
+  readonly wireguardRulePriority: number;
+  /** Number of the routing table of WireGuard, by family. Nobody else may use it. */
+  readonly wireguardTables: { readonly 4: number; readonly 6: number };
   /** The directory above the one with a file for each endpoint that is up; "" for no such files. */
   readonly endpointStatusPrefix: string;
   /** The file with the MTU for pods; "" for none. */

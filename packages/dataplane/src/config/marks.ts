@@ -9,12 +9,7 @@ const NEEDED = 5;
  */
 export function allocateMarks(mask: number): MarkBits | undefined {
   if (!Number.isInteger(mask) || mask < 0 || mask > 0xffffffff) return undefined;
-  const bits: number[] = [];
-  for (let shift = 0; shift < 32 && bits.length < NEEDED; shift++) {
-    const bit = 2 ** shift;
-    if (Math.floor(mask / bit) % 2 === 1) bits.push(bit);
-  }
-  const [accept, pass, drop, scratch0, scratch1] = bits;
+  const [accept, pass, drop, scratch0, scratch1] = bitsOf(mask);
   if (
     accept === undefined ||
     pass === undefined ||
@@ -24,4 +19,18 @@ export function allocateMarks(mask: number): MarkBits | undefined {
   )
     return undefined;
   return { accept, pass, drop, scratch0, scratch1 };
+}
+
+/** The bit of packets that WireGuard must not take: the first behind those of {@link allocateMarks}. 0: there is none. */
+export function wireguardMark(mask: number): number {
+  return bitsOf(mask)[NEEDED] ?? 0;
+}
+
+function bitsOf(mask: number): number[] {
+  const bits: number[] = [];
+  for (let shift = 0; shift < 32 && bits.length <= NEEDED; shift++) {
+    const bit = 2 ** shift;
+    if (Math.floor(mask / bit) % 2 === 1) bits.push(bit);
+  }
+  return bits;
 }

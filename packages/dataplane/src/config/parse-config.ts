@@ -4,7 +4,7 @@ import type { DataplaneConfig } from "./dataplane-config.ts";
 import { DEFAULT_FAILSAFE_INBOUND, DEFAULT_FAILSAFE_OUTBOUND, readFailsafePorts } from "./failsafe.ts";
 import { type Field, type FieldReader, readBoolean, readChoice, readInteger, readSecondsAsMs } from "./field.ts";
 import { readLogRate } from "./log-rate.ts";
-import { allocateMarks } from "./marks.ts";
+import { allocateMarks, wireguardMark } from "./marks.ts";
 
 /** A setting whose text is unusable: its default stands. */
 export interface SettingProblem {
@@ -20,6 +20,9 @@ export interface ParsedConfig {
 const DEFAULT_MARK_MASK = 0xffff0000;
 /** Names of hardware and virtual machine interfaces. */
 const DEFAULT_MTU_PATTERN = /^((en|wl|ww|sl|ib)[Pcopsvx].*|(eth|wlan|wwan).*)/;
+/** RT_TABLE_DEFAULT, RT_TABLE_MAIN and RT_TABLE_LOCAL. */
+const KERNEL_TABLES: ReadonlySet<number> = new Set([253, 254, 255]);
+const DEFAULT_TABLES = { 4: 1, 6: 2 } as const;
 const DEFAULT_REFRESH_MS = { nftables: 180_000, others: 90_000 } as const;
 
 /**
@@ -44,12 +47,24 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
   const choice = <T extends string>(name: string, words: readonly [T, ...T[]]): T =>
     read(name, words[0], readChoice(words));
   const refresh = (name: string, fallback: number): number => read(name, fallback, orNone(0, readSecondsAsMs));
+  const mask = read("NftablesMarkMask", DEFAULT_MARK_MASK, readMask);
+  const ipv6Support = flag("Ipv6Support", true);
+  const wireguard = {
+    4: flag("WireguardEnabled", false),
+    6: flag("WireguardEnabledV6", false) && ipv6Support,
+  };
+  const isWithoutMark = (wireguard[4] || wireguard[6]) && wireguardMark(mask) === 0;
+  if (isWithoutMark)
+    problems.push({
+      name: "NftablesMarkMask",
+      message: "NftablesMarkMask has no sixth bit for WireGuard, which stays off",
+    });
   const config: DataplaneConfig = {
     interfacePrefixes: read("InterfacePrefix", ["cali"], readPrefixes),
     interfaceExclude: read("InterfaceExclude", ["kube-ipvs0"], readExcludes),
-    ipv6Support: flag("Ipv6Support", true),
+    ipv6Support,
     ipForwarding: choice("IPForwarding", ["Enabled", "Disabled"]) === "Enabled",
-    marks: read("NftablesMarkMask", must(allocateMarks(DEFAULT_MARK_MASK), "default marks"), readMarks),
+    marks: must(allocateMarks(mask), "marks of a mask that was read"),
     endpointToHostAction: choice("DefaultEndpointToHostAction", ["DROP", "RETURN", "ACCEPT"]),
     filterAllowAction: choice("NftablesFilterAllowAction", ["ACCEPT", "RETURN"]),
     mangleAllowAction: choice("NftablesMangleAllowAction", ["ACCEPT", "RETURN"]),
@@ -64,7 +79,12 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     vxlanMtu: { 4: read("VXLANMTU", 0, readMtu), 6: read("VXLANMTUV6", 0, readMtu) },
     ipipMtu: read("IpInIpMtu", 0, readMtu),
     wireguardMtu: { 4: read("WireguardMTU", 0, readMtu), 6: read("WireguardMTUV6", 0, readMtu) },
-    wireguard: { 4: flag("WireguardEnabled", false), 6: flag("WireguardEnabledV6", false) },
+    wireguard: isWithoutMark ? { 4: false, 6: false } : wireguard,
+    wireguardMark: wireguard[4] || wireguard[6] ? wireguardMark(mask) : 0,
+    wireguardHostEncryption: flag("WireguardHostEncryptionEnabled", false),
+    wireguardKeepaliveSeconds: Math.round(refresh("WireguardPersistentKeepAlive", 0) / 1000),
+    wireguardRulePriority: read("WireguardRoutingRulePriority", 99, readInteger(1, 32_765)),
+    wireguardTables: read("RouteTableRanges", read("RouteTableRange", DEFAULT_TABLES, readTables), readTables),
     wireguardPort: { 4: port("WireguardListeningPort", 51_820), 6: port("WireguardListeningPortV6", 51_821) },
     wireguardDevice: {
       4: read("WireguardInterfaceName", "wireguard.cali", readInterfaceFilter),
@@ -138,10 +158,24 @@ function readExcludes(text: string): Field<readonly (string | RegExp)[]> {
   return { value: excludes };
 }
 
-function readMarks(text: string): Field<DataplaneConfig["marks"]> {
+function readMask(text: string): Field<number> {
   const mask = /^(0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})$/.test(text) ? Number(text) : Number.NaN;
-  const marks = allocateMarks(mask);
-  return marks === undefined ? { problem: "is not a 32-bit mask with five bits set or more" } : { value: marks };
+  return allocateMarks(mask) === undefined
+    ? { problem: "is not a 32-bit mask with five bits set or more" }
+    : { value: mask };
+}
+
+/** `first-last`, several by commas. The first two numbers that are not the kernel's own tables. */
+function readTables(text: string): Field<DataplaneConfig["wireguardTables"]> {
+  const found: number[] = [];
+  for (const part of text.split(",")) {
+    const [, first = 0, last = 0] = (/^\s*([0-9]{1,9})-([0-9]{1,9})\s*$/.exec(part) ?? []).map(Number);
+    if (first < 1 || last < first) return { problem: `holds "${part}", which is no range of routing tables` };
+    for (let table = first; table <= last && found.length < 2; table++)
+      if (!KERNEL_TABLES.has(table)) found.push(table);
+  }
+  const [v4, v6] = found;
+  return v4 === undefined || v6 === undefined ? { problem: "has fewer than two tables" } : { value: { 4: v4, 6: v6 } };
 }
 
 const readMtu = readInteger(0, 65_535);

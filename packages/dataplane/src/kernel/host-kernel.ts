@@ -4,9 +4,11 @@ import {
   openLogMonitor,
   openRouteConnection,
   openRouteMonitor,
+  openWireguard,
 } from "@bulrush/netlink";
 import { openNftConnection, openNftWatch } from "@bulrush/nftables";
 import { hostFiles } from "../file/host-files.ts";
+import { newWireguardKey } from "../wireguard/new-wireguard-key.ts";
 import type { Kernel } from "./kernel.ts";
 import { procSysctls } from "./proc-sysctls.ts";
 
@@ -33,6 +35,7 @@ export function openHostKernel(): Kernel {
       conntrack: keep(openConntrack()),
       sysctls: procSysctls(process.env[SYSCTL_DIRECTORY] || undefined),
       files: hostFiles(),
+      wireguard: { open: () => openWireguard(), newKey: newWireguardKey },
       openAnnouncementWatch: (device) => openAnnouncementWatch(device),
       openMonitor: (callbacks) => openRouteMonitor({ groups: ["links", "addresses", "routes"], ...callbacks }),
       openNftWatch,

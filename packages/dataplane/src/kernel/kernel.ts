@@ -6,6 +6,7 @@ import type {
   RouteConnection,
   RouteMonitor,
   RouteMonitorOptions,
+  WireguardConnection,
 } from "@bulrush/netlink";
 import type { HostFiles } from "../file/host-files.ts";
 import type { NftConnection, NftWatch, NftWatchOptions } from "@bulrush/nftables";
@@ -18,6 +19,14 @@ export type RouteAccess = Pick<
 
 /** What the dataplane needs of connection tracking. */
 export type FlowAccess = Pick<ConntrackConnection, "deleteFlowsOf" | "deleteFlowsWhere">;
+
+/** What the dataplane needs of WireGuard. */
+export interface WireguardAccess {
+  /** `undefined` while the kernel has no WireGuard: it may load it with the first device. The caller closes it. Throws. */
+  open(): WireguardConnection | undefined;
+  /** A private key of nobody else, in base64. */
+  newKey(): string;
+}
 
 /** Kernel settings below /proc/sys, by path without that prefix: "net/ipv4/ip_forward". */
 export interface Sysctls {
@@ -34,6 +43,8 @@ export interface Kernel {
   readonly conntrack: FlowAccess;
   readonly sysctls: Sysctls;
   readonly files: HostFiles;
+  /** Absent: as a kernel without it. */
+  readonly wireguard?: WireguardAccess;
   /** Listens at a device for machines that say that they are here. Throws. */
   openAnnouncementWatch(device: number): AnnouncementWatch;
   /** Subscribes to links, addresses and routes. Callbacks never run from inside this call. */

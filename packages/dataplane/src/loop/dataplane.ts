@@ -379,7 +379,7 @@ class DataplaneLoop implements InspectableDataplane {
     leftovers.run();
     this.#counters.applies++;
     this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
-    for (const message of state.statuses.changes()) events.onMessage?.(message);
+    for (const message of state.messages()) events.onMessage?.(message);
     this.#settle(failures);
     if (this.#everClean) this.#statusFilesStep(state);
   }

@@ -12,6 +12,8 @@ import { RulesetManagers } from "../manager/ruleset-managers.ts";
 import { FlowtableDevices } from "../offload/flowtable-devices.ts";
 import { BandwidthManager } from "../qos/bandwidth-manager.ts";
 import type { DeviceWork } from "../device/device-work.ts";
+import type { FromDataplane } from "../status.ts";
+import { WireguardDeviceManager } from "../wireguard/wireguard-device.ts";
 import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 import { LiveMigrations } from "../route/live-migrations.ts";
 import { RoutesManager } from "../route/routes-manager.ts";
@@ -28,6 +30,8 @@ export interface HostState extends Manager {
   readonly sysctls: InterfaceSysctls;
   readonly hostSysctls: HostSysctls;
   readonly statuses: EndpointStatuses;
+  /** What the process is to hear since the last call. */
+  messages(): readonly FromDataplane[];
   /** Absent where no such files are wanted. */
   readonly statusFiles: StatusFiles | undefined;
   readonly mtuFile: MtuFile;
@@ -47,17 +51,26 @@ export function createHostState(
   const ipip = new IpipDevice(config, interfaces);
   const mtuFile = new MtuFile(config, interfaces);
   const { tables } = ruleset;
+  const wireguard = [...tables.keys()].map((family) => new WireguardDeviceManager(family, config, interfaces));
   const offload = new FlowtableDevices({ config, tables, endpoints, interfaces, hostEndpoints });
+  const statuses = new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls });
   const prefix = config.endpointStatusPrefix;
   return {
     endpoints,
     ruleset,
     routes,
-    devices: [migrations, ipip, new BandwidthManager(endpoints, interfaces, config.interfacePrefixes), offload],
+    devices: [
+      migrations,
+      ipip,
+      new BandwidthManager(endpoints, interfaces, config.interfacePrefixes),
+      ...wireguard,
+      offload,
+    ],
     offload,
     sysctls,
     hostSysctls: new HostSysctls(config),
-    statuses: new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls }),
+    statuses,
+    messages: () => [...statuses.changes(), ...wireguard.flatMap((device) => device.takeMessages())],
     statusFiles: prefix === "" ? undefined : new StatusFiles(prefix),
     mtuFile,
     onUpdate(message: ToDataplane): void {
@@ -65,6 +78,7 @@ export function createHostState(
       ruleset.onUpdate(message);
       routes.onUpdate(message);
       ipip.onUpdate(message);
+      for (const device of wireguard) device.onUpdate(message);
       mtuFile.onUpdate(message);
     },
     completeDeferredWork(): void {

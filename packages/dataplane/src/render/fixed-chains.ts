@@ -13,7 +13,7 @@ import { HOOK_CHAIN } from "./hook-chain.ts";
 import { type Layer, layered, rule } from "./layer.ts";
 import { manglePostroutingChain, manglePreroutingChain } from "./mangle-chains.ts";
 import { hasPostrouting, natDestinationChain, natPostroutingChain } from "./nat-chains.ts";
-import { rawOutputChain, rawPreroutingChain } from "./raw-chains.ts";
+import { marksPlainPackets, rawOutputChain, rawPreroutingChain, wireguardIncomingChain } from "./raw-chains.ts";
 import type { SetLookup } from "./set-shape.ts";
 import { type Family, jump } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
@@ -56,6 +56,7 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
     forwardChain(config, topology, family),
     cidrBlockChain(config, topology, family),
   ];
+  if (marksPlainPackets(config, family)) others.push(wireguardIncomingChain(config, family));
   if (topology.hostEndpoints) {
     base.push(
       hook("mangle", "prerouting", PRIORITY.mangle, CHAIN.prerouting),

@@ -13,6 +13,7 @@ import {
   jump,
   marked,
   meta,
+  RETURN,
   setMark,
   unmarked,
   verdict,
@@ -31,6 +32,7 @@ export function rawPreroutingChain(config: DataplaneConfig, topology: Topology, 
   const { accept, pass, scratch0, scratch1 } = config.marks;
   const rules: RuleState[] = [
     rule(clearMark(accept + pass + scratch0 + scratch1)),
+    ...(marksPlainPackets(config, family) ? [rule(jump(layered(LAYER, CHAIN.wireguardIncoming)))] : []),
     ...(topology.vxlan[family] ? [vxlanUntracked(config)] : []),
     ...config.interfacePrefixes.map((prefix) => rule(inInterfaces(prefix), setMark(scratch0))),
   ];
@@ -49,6 +51,24 @@ export function rawPreroutingChain(config: DataplaneConfig, topology: Topology, 
       rule(marked(accept), COUNTER, verdict(ACCEPT)),
     );
   return chain(LAYER, CHAIN.prerouting, rules);
+}
+
+/** True where hosts encrypt what they send one another themselves. */
+export function marksPlainPackets(config: DataplaneConfig, family: Family): boolean {
+  return config.wireguardHostEncryption && config.wireguard[family];
+}
+
+/**
+ * What comes in unencrypted, from a host that has no key yet, is judged by the way back that unencrypted packets take: the
+ * kernel's check of the source looks the mark up (src_valid_mark).
+ */
+export function wireguardIncomingChain(config: DataplaneConfig, family: Family): ChainState {
+  return chain(LAYER, CHAIN.wireguardIncoming, [
+    rule(equals(meta("iifname"), "lo"), verdict(RETURN)),
+    rule(equals(meta("iifname"), config.wireguardDevice[family]), verdict(RETURN)),
+    ...config.interfacePrefixes.map((prefix) => rule(inInterfaces(prefix), verdict(RETURN))),
+    rule(setMark(config.wireguardMark)),
+  ]);
 }
 
 /** raw-OUTPUT: do-not-track policy on packets of this host, and its tunnels' packets. */

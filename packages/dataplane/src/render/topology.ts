@@ -43,6 +43,7 @@ export const CHAIN = {
   output: "cali-OUTPUT",
   postrouting: "cali-POSTROUTING",
   rpfSkip: "cali-rpf-skip",
+  wireguardIncoming: "cali-wireguard-incoming-mark",
   workloadToHost: "cali-wl-to-host",
   fromWorkload: "cali-from-wl-dispatch",
   toWorkload: "cali-to-wl-dispatch",

@@ -7,6 +7,7 @@ import {
   type TableReadback,
   Transaction,
 } from "@bulrush/nftables";
+import { FakeWireguard } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
 import type { FlowBatch } from "../flow-log/flow-record.ts";
 import type { DataplaneHandle, InspectableDataplane } from "../handle.ts";
@@ -28,6 +29,12 @@ export class FakeHost {
   readonly files: FakeFiles = new FakeFiles();
   /** Devices behind which a machine has said that it is here. */
   readonly announced: Set<number> = new Set();
+  readonly wireguard: FakeWireguard = new FakeWireguard((name) => {
+    const link = this.routes.link(name);
+    return link?.kind === "wireguard" ? link : undefined;
+  });
+  /** How many private keys were made. Each is 32 equal bytes: 0x40, 0x48, ... */
+  #keys = 0;
   readonly clock: ManualClock = new ManualClock();
   readonly applied: number[] = [];
   readonly messages: FromDataplane[] = [];
@@ -58,6 +65,10 @@ export class FakeHost {
       conntrack: flows,
       sysctls,
       files: this.files,
+      wireguard: {
+        open: () => (routes.missingKinds.has("wireguard") ? undefined : this.wireguard),
+        newKey: () => Buffer.alloc(32, 0x40 + 8 * (this.#keys++ % 8)).toString("base64"),
+      },
       openAnnouncementWatch: (device) => {
         if (this.isDeaf) throw new Error("Operation not permitted");
         return { heard: () => this.announced.delete(device), close: () => undefined };

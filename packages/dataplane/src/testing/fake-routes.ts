@@ -117,8 +117,9 @@ export class FakeRoutes implements RouteAccess {
   }
 
   /** What a person would list: "10.0.0.1/32 dev cali1 proto 3 metric 1024", sorted. */
-  listing(): string[] {
+  listing(wanted: number = MAIN_TABLE): string[] {
     return [...this.#routes.values()]
+      .filter(({ table = MAIN_TABLE }) => table === wanted)
       .map(({ destination, device, metric, onlink, protocol, source, type, via }) => {
         const name = device === undefined ? "-" : (this.#links.get(device)?.name ?? `if${device}`);
         const words = [`${destination} dev ${name} proto ${protocol ?? 3} metric ${metric ?? 0}`];
@@ -301,8 +302,8 @@ export class FakeRoutes implements RouteAccess {
   }
 }
 
-function keyOf({ destination, metric }: Route): string {
-  return `${destination} ${metric ?? 0}`;
+function keyOf({ destination, metric, table = MAIN_TABLE }: Route): string {
+  return `${destination} ${metric ?? 0} ${table}`;
 }
 
 function neighbourKey({ address, device, forwarding, mac }: Neighbour): string {

@@ -13,7 +13,12 @@ export const FLOWTABLE_CASES: readonly ComplianceCase[] = [
   {
     name: "add-flowtable again works, and adds devices",
     before: (tx) => tx.addFlowtable(T, EMPTY),
-    run: (tx) => tx.addFlowtable(T, WITH_DEVICE).addFlowtable(T, WITH_DEVICE),
+    run: (tx) => tx.addFlowtable(T, WITH_DEVICE),
+  },
+  {
+    name: "add-flowtable with a device that it has works",
+    before: (tx) => tx.addFlowtable(T, WITH_DEVICE),
+    run: (tx) => tx.addFlowtable(T, WITH_DEVICE),
   },
   {
     name: "add-flowtable exclusive fails when it is there",
