@@ -22,28 +22,42 @@ export interface RecheckInputs {
 }
 
 /**
- * Ends the flows that policy denies. Whatever is established is let through by every later packet, so a flow that was
+ * Finds the flows that policy denies. Whatever is established is let through by every later packet, so a flow that was
  * made while somebody had taken the rules away would live for as long as it likes.
  *
- *     tracked flow ──> its first packet, as it would come now ──rules in force──> dropped: the flow is deleted
+ *     tracked flow ──> its first packet, as it would come now ──rules in force──> dropped: the flow is to end
  *                                                                              └> accepted, or not known: it stays
  *
- * A flow of an allowed connection is never deleted, as its translated addresses would be lost with it. Flows that others
- * have announced (RELATED) stay, and those of other zones. Gives the number of deleted flows; throws when flows or routes
- * cannot be listed.
+ * A flow of an allowed connection is never among them, as its translated addresses would be lost with it. Flows that others
+ * have announced (RELATED) stay, and those of other zones. Throws when flows or routes cannot be listed.
  */
-export function endDeniedFlows({ conntrack, interfaces, routes, tables }: RecheckInputs): number {
+export function findDeniedFlows({ conntrack, interfaces, routes, tables }: RecheckInputs): Flow[] {
   const ways = new Map<Family, Ways>();
   const judges = new Map<Family, PacketJudge>();
   for (const [family, table] of tables) {
     ways.set(family, new Ways(routes, family, interfaces));
     judges.set(family, new PacketJudge(table));
   }
-  return conntrack.deleteFlowsWhere((flow) => {
+  const denied: Flow[] = [];
+  // One by one as they are listed, so that a large table is never held in memory. Nothing is deleted here.
+  conntrack.deleteFlowsWhere((flow) => {
     const way = ways.get(flow.family);
     const judge = judges.get(flow.family);
-    return way !== undefined && judge !== undefined && isDenied(flow, way, judge);
+    if (way !== undefined && judge !== undefined && isDenied(flow, way, judge)) denied.push(flow);
+    return false;
   });
+  return denied;
+}
+
+/** Removes exactly these from the kernel's table. Gives how many were still there. */
+export function deleteFlows(flows: readonly Flow[], conntrack: RecheckInputs["conntrack"]): number {
+  const keys = new Set(flows.map(flowKey));
+  return keys.size === 0 ? 0 : conntrack.deleteFlowsWhere((flow) => keys.has(flowKey(flow)));
+}
+
+function flowKey({ original, protocol, zone }: Flow): string {
+  const { destination, destinationPort = "", source, sourcePort = "" } = original;
+  return `${zone} ${protocol} ${source} ${sourcePort} ${destination} ${destinationPort}`;
 }
 
 function isDenied(flow: Flow, ways: Ways, judge: PacketJudge): boolean {

@@ -64,7 +64,8 @@ describe("after rules were missing", () => {
   it("a flow to a service is judged by where it was sent on", async () => {
     const service = (port: number): Flow => ({
       ...flow(REMOTE, "10.96.0.1", 443),
-      reply: { source: A, destination: REMOTE, sourcePort: port, destinationPort: 40443 },
+      original: { source: REMOTE, destination: "10.96.0.1", sourcePort: port + 1000, destinationPort: 443 },
+      reply: { source: A, destination: REMOTE, sourcePort: port, destinationPort: port + 1000 },
       status: 0x20,
     });
     host.flows.tracked = [service(80), service(8080)];

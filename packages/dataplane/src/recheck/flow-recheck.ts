@@ -3,13 +3,14 @@ import type { DesiredTables } from "../desired/tables.ts";
 import { ReadBackPacer } from "../drift/read-back-pacer.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
-import { endDeniedFlows } from "./denied-flows.ts";
+import { deleteFlows, findDeniedFlows } from "./denied-flows.ts";
+import { EndedFlows } from "./ended-flows.ts";
 
 /** The first, and three more. */
 const MAX_TRIES = 4;
 
 export interface FlowRecheckOptions {
-  readonly kernel: Pick<Kernel, "conntrack" | "routes">;
+  readonly kernel: Pick<Kernel, "conntrack" | "nft" | "routes">;
   readonly clock: Clock;
   readonly interfaces: Interfaces;
   readonly tables: DesiredTables;
@@ -20,11 +21,14 @@ export interface FlowRecheckOptions {
 
 /**
  * When flows are judged again: after each write that put back what was missing, with pauses in proportion to what it
- * costs. A kernel that does not list its flows is asked 4 times.
+ * costs. A kernel that does not list its flows is asked 4 times. What policy denies is refused first, then deleted: in
+ * the other order, a packet in between would make the flow anew.
  */
 export class FlowRecheck {
   readonly #options: FlowRecheckOptions;
   readonly #pacer = new ReadBackPacer();
+  readonly #ended = new EndedFlows();
+  #isAdopted = false;
   #isDue = false;
   #tries = 0;
 
@@ -45,27 +49,46 @@ export class FlowRecheck {
 
   /** To be called when the rules are in force as the tables say. Gives failures in words. */
   run(): readonly string[] {
-    if (!this.#isDue) return [];
+    const failures = this.#refuse();
+    if (!this.#isDue) return failures;
     const { clock, interfaces, kernel, onWarning, tables, wakeIn } = this.#options;
     const startMs = clock.monotonicMs();
     const waitMs = this.#pacer.waitMs(startMs);
     if (waitMs > 0) {
       wakeIn(waitMs);
-      return [];
+      return failures;
     }
     try {
       this.#isDue = false;
       const states = new Map([...tables].map(([family, table]) => [family, table.state()]));
-      const flows = endDeniedFlows({ ...kernel, interfaces, tables: states });
+      const denied = findDeniedFlows({ ...kernel, interfaces, tables: states });
+      this.#ended.add(denied, startMs);
+      failures.push(...this.#refuse());
+      const flows = deleteFlows(denied, kernel.conntrack);
       if (flows > 0) onWarning("End flows that policy denies, since rules were missing for a while", { flows });
-      return [];
+      return failures;
     } catch (error) {
       this.#tries++;
       this.#isDue = this.#tries < MAX_TRIES;
       const end = this.#isDue ? "" : `; gave up after ${MAX_TRIES} tries, they live on`;
-      return [`End flows that policy denies: ${messageOf(error)}${end}`];
+      return [...failures, `End flows that policy denies: ${messageOf(error)}${end}`];
     } finally {
       this.#pacer.done(startMs, clock.monotonicMs());
     }
+  }
+
+  /** Brings the refusal of what was ended into the kernel, or out of it. */
+  #refuse(): string[] {
+    const { clock, kernel, wakeIn } = this.#options;
+    const nowMs = clock.monotonicMs();
+    try {
+      if (!this.#isAdopted) this.#ended.adopt(kernel.nft, nowMs);
+      this.#isAdopted = true;
+      this.#ended.write(kernel.nft, nowMs);
+    } catch (error) {
+      return [`Refuse flows that were ended: ${messageOf(error)}`];
+    }
+    if (this.#ended.nextMs !== undefined) wakeIn(this.#ended.nextMs - nowMs);
+    return [];
   }
 }

@@ -29,7 +29,7 @@ for (const port of ports)
 const CLIENT = `
 const [address, port] = process.argv.slice(1);
 const socket = require("node:net").connect({ host: address, port: Number(port) }, () => console.log("open"));
-socket.on("data", (data) => process.stdout.write(data));
+socket.on("data", (data) => process.stdout.write(data)).on("error", () => {});
 process.stdin.on("data", (data) => socket.write(data));
 `;
 
