@@ -4,8 +4,8 @@ import type { FromWorker, ToWorker, WorkerInit } from "./messages.ts";
 
 interface ThreadEvents {
   onMessage(message: FromWorker): void;
-  /** It has ended, and why. Once, last. */
-  onEnd(reason: string): void;
+  /** It has ended, and why; with the error that ended it, if any did. Once, last. */
+  onEnd(reason: string, error?: unknown): void;
 }
 
 /** A running worker. */
@@ -26,14 +26,14 @@ export const startThread: StartThread = (init, events) => {
     workerData: init,
     name: `connections ${init.number}`,
   });
-  let reason: string | undefined;
+  let failure: unknown;
   worker.on("message", (message: FromWorker) => events.onMessage(message));
   worker.on("messageerror", (error) => {
-    reason ??= messageOf(error);
+    failure ??= error;
     void worker.terminate();
   });
-  worker.on("error", (error) => (reason ??= messageOf(error)));
-  worker.on("exit", (code) => events.onEnd(reason ?? `exit code ${code}`));
+  worker.on("error", (error) => (failure ??= error));
+  worker.on("exit", (code) => events.onEnd(failure === undefined ? `exit code ${code}` : messageOf(failure), failure));
   return {
     post: (message) => worker.postMessage(message),
     terminate: () => void worker.terminate(),

@@ -144,7 +144,6 @@ export class WorkerPool implements Serving {
     // Its timer before those of the workers' sweeps: what is due at the same time then goes by the newest facts.
     this.#cancelTimer = clock.after(FACTS_MS, () => this.#tick());
     for (const slot of this.#slots) slot.start();
-    this.postFacts();
   }
 
   problem(): string | undefined {
@@ -213,6 +212,7 @@ export class WorkerPool implements Serving {
   #host(): PoolHost {
     return {
       load: this.#options.load,
+      onStarted: () => this.postFacts(),
       onSentTo: this.#options.sentTo,
       onCaughtUp: () => this.#mayListen(),
       onListening: (address) => this.#onListening(address),

@@ -13,6 +13,8 @@ import { type LinkHandlers, WorkerLink } from "./worker-link.ts";
 /** What concerns all workers. */
 export interface PoolHost {
   load(reserve: string | undefined): string;
+  /** A worker has begun, and knows no facts yet. */
+  onStarted(): void;
   onCaughtUp(): void;
   onListening(address: AddressInfo): void;
   onFanOut(syncer: SyncerType): void;
@@ -135,15 +137,16 @@ export class WorkerSlot {
         { ...init, streams: link.streams },
         {
           onMessage: (message) => link.onMessage(message),
-          onEnd: (reason) => this.#onEnd(reason),
+          onEnd: (reason, error) => this.#onEnd(reason, error),
         },
       );
     } catch (error) {
-      this.#onEnd(messageOf(error));
+      this.#onEnd(messageOf(error), error);
       return;
     }
     this.#thread = thread;
     link.start();
+    this.#options.host.onStarted();
   }
 
   post(message: ToWorker): void {
@@ -244,7 +247,7 @@ export class WorkerSlot {
     };
   }
 
-  #onEnd(because: string): void {
+  #onEnd(because: string, error?: unknown): void {
     const { clock, host, init, restarts } = this.#options;
     const reason = this.#verdict ?? because;
     const metrics = this.#report?.metrics ?? [];
@@ -264,7 +267,11 @@ export class WorkerSlot {
     if (clock.monotonicMs() - this.#startedAtMs > SETTLED_MS) this.#backoff.reset();
     const restartInMs = Math.round(this.#backoff.nextMs());
     this.#endWords = `ended (${reason}) and is started again`;
-    this.#logger.error("A connection worker has ended", { reason, restartInMs });
+    this.#logger.error("A connection worker has ended", {
+      reason,
+      restartInMs,
+      ...(error !== undefined && { error }),
+    });
     this.#cancelRestart = clock.after(restartInMs, () => {
       restarts.inc();
       this.start();

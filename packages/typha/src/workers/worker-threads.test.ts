@@ -3,12 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { systemClock } from "@bulrush/base";
+import { must, systemClock } from "@bulrush/base";
 import { openDatastore } from "@bulrush/datastore";
 import { createMetrics, HealthAggregator, memoryLogger } from "@bulrush/service";
 import type { CachesView, ClientsView, StatusView } from "../admin/views.ts";
-import { loadTyphaConfig, RANDOM_PORT } from "../config/load-typha-config.ts";
+import { loadTyphaConfig, RANDOM_PORT, syncTlsSettings } from "../config/load-typha-config.ts";
 import { createTypha } from "../create-typha.ts";
+import { askLoad } from "../limit/ask-load.ts";
+import type { ServerLoad } from "../limit/server-load.ts";
 import { certificateFile, clientTls, dial, type TestClient, testHello } from "../testing/websocket-client.ts";
 import { startThread, type WorkerThread } from "./start-thread.ts";
 
@@ -57,6 +59,7 @@ test("createTypha() with two workers serves all clients over mutual TLS, which r
       TYPHA_CLIENTCN: "typha-client",
       TYPHA_SHUTDOWNTIMEOUTSECS: "0.2",
       TYPHA_WORKERS: "2",
+      TYPHA_CONNECTIONREBALANCINGMODE: "kubernetes",
     },
   });
   const config = { ...values, ServerHost: "127.0.0.1", ServerPort: RANDOM_PORT, AdminPort: RANDOM_PORT };
@@ -120,6 +123,27 @@ test("createTypha() with two workers serves all clients over mutual TLS, which r
   await until(async () =>
     (await metrics.text()).includes(`typha_connections_streaming{syncer="felix"} ${clients.length}\n`),
   );
+
+  // Another server asks for the load of all, whichever worker it comes to, and for a place.
+  const tls = must(syncTlsSettings(config), "TLS");
+  const ask = (reserve: string | undefined): Promise<ServerLoad> =>
+    askLoad(`127.0.0.1:${port}`, reserve, tls, new AbortController().signal);
+  const load = await ask(undefined);
+  assert.deepEqual([load.streams, load.types], [clients.length, { felix: clients.length }]);
+  // A place is kept for three seconds.
+  await until(async () => {
+    await ask("felix");
+    return (await ask(undefined)).streams > clients.length;
+  });
+
+  // The other streams are served too.
+  for (const syncer of ["bgp", "tunnel-ip-allocation", "node-status"] as const) {
+    const other = dial(port, clientTls("client-cn"), { ...testHello(`other-${syncer}`), syncer });
+    await other.when((message) => message.type === "status" && message.status === "in-sync");
+    assert.equal((await other.next("welcome")).syncer, syncer);
+    other.socket.terminate();
+    await other.closed;
+  }
 
   // A worker dies with its connections; the others stay.
   const [{ client: lost, worker: dead } = assert.fail()] = clients;
