@@ -191,6 +191,8 @@ export const operations: Scenario = {
     const world = await ClusterWorld.create({ nodes: NODES, typhas: 2 });
     let traffic: Traffic | undefined;
     try {
+      // A stream that ends has a reason then that this is about.
+      await world.setEnv("Deployment", { TYPHA_CONNECTIONLEVELLING: "false" });
       await world.startAll();
       await world.sync(guardedWorld());
       traffic = await startGuardedTraffic({ cluster: world });

@@ -5,9 +5,7 @@ import type { FlowText } from "./parse-flow.ts";
 const SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 
 /** What a flow stands for: itself, or the flows to the backends of `service`; or why there are none. */
-type FlowTargets =
-  | { readonly service?: string; readonly flows: readonly FlowText[] }
-  | { readonly problem: string };
+type FlowTargets = { readonly service?: string; readonly flows: readonly FlowText[] } | { readonly problem: string };
 
 /**
  * A flow to `service:NAMESPACE/NAME` stands for what a connection to the service may become: a flow to each address of
