@@ -199,7 +199,7 @@ for (const [variant, objects] of VARIANTS) {
       }
     });
 
-    test("Typha may only read; an agent reads EndpointSlices, and more only with tunnel addresses", () => {
+    test("Typha may only read; an agent reads EndpointSlices, and more only with tunnel addresses or WireGuard", () => {
       const rights = (account: string): ReadonlySet<string> => {
         const bound = objects.filter(
           (object) =>
@@ -222,7 +222,7 @@ for (const [variant, objects] of VARIANTS) {
       };
       for (const right of rights("bulrush-typha")) assert.match(right, /^(?:get|list|watch) /);
       const wantsMore = envValue(agentContainer, "FELIX_TUNNELADDRESSES") === "Enabled";
-      assert.equal(wantsMore, /tunnel-addresses|everything/.test(variant));
+      assert.equal(wantsMore, /tunnel-addresses|wireguard|everything/.test(variant));
       const own = rights("bulrush-agent");
       const slices = ["get endpointslices", "list endpointslices", "watch endpointslices"];
       if (!wantsMore) assert.deepEqual([...own].sort(), slices);

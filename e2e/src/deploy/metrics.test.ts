@@ -17,7 +17,7 @@ const NAME = /\b(?:typha|felix|bulrush|process|nodejs)_[a-z_]+\b/g;
 /** What stands where a metric does. */
 const NO_METRICS: ReadonlySet<string> = new Set(["process_metrics"]);
 
-/** What Felix and Typha serve, but for what belongs to WireGuard. */
+/** What Felix and Typha serve, but for what belongs to the devices of WireGuard. */
 const REFERENCE_METRICS: readonly string[] = [
   ...["felix_host", "felix_resync_state", "felix_resyncs_started", "felix_log_errors", "felix_logs_dropped"],
   ...["endpoints", "policies", "selectors"].map((name) => `felix_active_local_${name}`),

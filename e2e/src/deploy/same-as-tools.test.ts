@@ -43,6 +43,7 @@ const OVERLAYS = [
   "overlays/full",
   "overlays/policy-only",
   "overlays/tunnel-addresses",
+  "overlays/wireguard",
 ];
 
 test("buildKustomization() gives what kubectl kustomize gives", {
@@ -101,7 +102,7 @@ test("the chart as it comes is the base, and with everything on it is the overla
   assert.deepEqual(byIdentity(withPolicies), byIdentity([...full, ...ownPorts]));
 });
 
-test("the chart's policy-only, tunnel addresses and namespace are those of the overlays", () => {
+test("the chart's policy-only, WireGuard and namespace are those of the overlays", () => {
   const overlay = (name: string): KubeObject[] => buildKustomization(join(KUSTOMIZE, "overlays", name));
   const agentOf = (objects: readonly KubeObject[]): unknown =>
     onlyContainer(templateOf(find(objects, "DaemonSet", "bulrush-agent"))).env?.toSorted((a, b) =>
@@ -109,6 +110,7 @@ test("the chart's policy-only, tunnel addresses and namespace are those of the o
     );
   const policyOnly = renderChart({ agent: { policyOnly: true, interfacePrefix: "eni" } });
   assert.deepEqual(agentOf(policyOnly), agentOf(overlay("policy-only")));
+  assert.deepEqual(byIdentity(renderChart({ agent: { wireguard: true } })), byIdentity(overlay("wireguard")));
   const tunnels = renderChart({ agent: { tunnelAddresses: true } });
   assert.deepEqual(byIdentity(tunnels), byIdentity(overlay("tunnel-addresses")));
   const own = overlay("calico-system").filter(({ kind }) => kind !== "Namespace");

@@ -13,7 +13,7 @@ export const CHART_VALUES: Readonly<Record<string, JsonMap>> = {
   "chart, everything on": {
     certs: { from: "cert-manager" },
     typha: { ladder: { enabled: true }, extraEnv: [{ name: "TYPHA_MAXCONNECTIONSLOWERLIMIT", value: "100" }] },
-    agent: { tunnelAddresses: true },
+    agent: { wireguard: true, tunnelAddresses: true },
     monitoring: { enabled: true, operator: true },
     ownPorts: { enabled: true, nodes: ["192.0.2.0/24"], monitoring: ["198.51.100.7/32"] },
   },

@@ -1,5 +1,5 @@
 import { systemClock } from "@bulrush/base";
-import { type InspectableDataplane, startDataplaneWorker } from "@bulrush/dataplane";
+import { type InspectableDataplane, readWireguardDevices, startDataplaneWorker } from "@bulrush/dataplane";
 import { openStatusStore } from "@bulrush/datastore";
 import { openNftConnection } from "@bulrush/nftables";
 import {
@@ -27,6 +27,7 @@ import { chooseSource } from "./source/choose-source.ts";
 import { datastoreOf } from "./source/datastore-writer.ts";
 import { StateStore } from "./state/state-store.ts";
 import { StatusReporter } from "./status/status-reporter.ts";
+import { registerWireguardMetrics } from "./report/wireguard-metrics.ts";
 import { tunnelAddresses, wireguardKeys } from "./tunnel/start-tunnel-addresses.ts";
 
 const PROGRAM = "bulrush-agent";
@@ -92,6 +93,9 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const started = startMetrics(config, { clock, logger });
   shutdown.onStop("metrics server", () => started.close());
   shutdown.onStop("rule counters", registerRuleMetrics(started.metrics, logger));
+  let inForce = config;
+  const { metrics } = started;
+  registerWireguardMetrics({ metrics, logger, settings: () => inForce, readDevices: readWireguardDevices });
   const state =
     config.StateDir === ""
       ? undefined
@@ -150,6 +154,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     listeners,
     hasRules: () => kernelHasRules(logger),
     onSettings(now) {
+      inForce = now.values;
       log.update(now);
       started.update(now.values);
       healthServer.update(healthSettings(now.values));

@@ -9,4 +9,5 @@ export type { Kernel, RouteAccess, Sysctls } from "./kernel/kernel.ts";
 export { createDataplane, type DataplaneOptions } from "./loop/dataplane.ts";
 export { renderRuleset } from "./render/render-ruleset.ts";
 export type { DataplaneCounters, DataplaneStatus, DriftKind, EndpointStatus, FromDataplane } from "./status.ts";
+export { readWireguardDevices } from "./wireguard/read-wireguard.ts";
 export { startDataplaneWorker } from "./worker/start-worker.ts";

@@ -21,7 +21,6 @@ const REASONS = {
   LocalSubnetL2Reachability: "proxy ARP is left as the host has it",
   DebugSimulateCalcGraphHangAfter: "hangs cannot be simulated",
   DebugSimulateDataplaneHangAfter: "hangs cannot be simulated",
-  PrometheusWireGuardMetricsEnabled: "there are no WireGuard metrics yet",
 } as const;
 
 /** Those of the other parameters of FelixConfiguration, by how their names begin. */

@@ -20,6 +20,7 @@ import {
 
 /** What the agent's process itself does: identity, sources, log, health, metrics. Times in seconds, as upstream. */
 export interface ProcessSettings extends LogSettings, MetricsSettings {
+  readonly PrometheusWireGuardMetricsEnabled: boolean;
   readonly FelixHostname: string;
   readonly DatastoreType: "kubernetes" | "etcdv3" | "file" | "";
   readonly EtcdAddr: string;
@@ -208,5 +209,10 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
     doc: "What is asked of scrapers.",
   },
   PrometheusGoMetricsEnabled: { type: bool(), default: true, doc: "Metrics of the runtime (`nodejs_*`)." },
+  PrometheusWireGuardMetricsEnabled: {
+    type: bool(),
+    default: true,
+    doc: "Metrics of WireGuard's devices and peers (`wireguard_*`), where it is on.",
+  },
   PrometheusProcessMetricsEnabled: { type: bool(), default: true, doc: "Metrics of the process (`process_*`)." },
 });
