@@ -13,6 +13,11 @@ export interface ServedCache {
   readonly wasInSync: boolean;
   /** The breadcrumb of this sequence while it is retained. The head always is. */
   at(sequence: number): Breadcrumb | undefined;
+  /**
+   * A mirror may be a moment behind the cache, and a client that comes from another one ahead of it: resolves once the chain
+   * goes up to `sequence`, or at once where the cache has not come so far itself.
+   */
+  reach?(sequence: number): Promise<void>;
   /** The snapshot of a recent breadcrumb of this chain. The caller releases it once it has been read. */
   snapshot(): Promise<Snapshot>;
   release(snapshot: Snapshot): void;

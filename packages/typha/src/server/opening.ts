@@ -24,6 +24,8 @@ export interface Opening {
  * ```
  */
 export async function openingFor(hello: Hello, cache: ServedCache): Promise<Opening> {
+  const { resume } = hello;
+  if (cache.reach !== undefined && resume?.epoch === cache.epoch) await cache.reach(resume.sequence);
   const held = heldCrumb(hello, cache);
   if (held !== undefined) return { resume: "deltas", crumb: held };
   if (hello.digests !== undefined) {

@@ -57,6 +57,7 @@ export interface WorkerInit {
 export type WorkerQuestion =
   | { readonly type: "snapshot"; readonly syncer: SyncerType }
   | { readonly type: "difference"; readonly syncer: SyncerType; readonly digests: string }
+  | { readonly type: "head"; readonly syncer: SyncerType }
   | { readonly type: "reached"; readonly syncer: SyncerType }
   | { readonly type: "load"; readonly reserve: string | undefined };
 
@@ -69,6 +70,8 @@ export interface SharedDifference {
 export interface WorkerAnswers {
   readonly snapshot: SharedSnapshot;
   readonly difference: SharedDifference | undefined;
+  /** The newest sequence of the cache. */
+  readonly head: number;
   readonly reached: Reached | undefined;
   readonly load: string;
 }

@@ -15,6 +15,8 @@ export interface MirrorCacheOptions {
   readonly wasInSync: boolean;
   readonly askSnapshot: () => Promise<SharedSnapshot>;
   readonly askDifference: (digests: string) => Promise<SharedDifference | undefined>;
+  /** The newest sequence of the cache. */
+  readonly askHead: () => Promise<number>;
   /** So many answers with this snapshot are not needed any more. */
   readonly release: (id: number, answers: number) => void;
 }
@@ -97,6 +99,10 @@ export class MirrorCache implements ServedCache {
     }
     this.#drop();
     if (crumbs.length > 0) for (const listener of this.#listeners) listener(this.#head);
+  }
+
+  async reach(sequence: number): Promise<void> {
+    if (sequence > this.#head.sequence && sequence <= (await this.#options.askHead())) await this.#whenAt(sequence);
   }
 
   async snapshot(): Promise<Snapshot> {

@@ -182,6 +182,7 @@ export class ServingWorker {
       ...stream,
       askSnapshot: () => this.#ask<"snapshot">({ type: "snapshot", syncer }),
       askDifference: (digests) => this.#ask<"difference">({ type: "difference", syncer, digests }),
+      askHead: () => this.#ask<"head">({ type: "head", syncer }),
       release: (id, answers) => this.#options.post({ type: "release", syncer, id, answers }),
     });
   }

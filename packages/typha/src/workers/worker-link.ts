@@ -152,6 +152,8 @@ export class WorkerLink {
         return this.#feed(question.syncer).snapshot();
       case "difference":
         return this.#feed(question.syncer).difference(question.digests);
+      case "head":
+        return this.#feed(question.syncer).cache.head.sequence;
       case "reached":
         return this.#handlers.reached(question.syncer);
       case "load":

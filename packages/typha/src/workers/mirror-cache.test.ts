@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sharedBytes } from "../cache/shared-bytes.ts";
+import type { Snapshot } from "../cache/snapshot.ts";
+import { openingFor } from "../server/opening.ts";
+import { testHello } from "../testing/websocket-client.ts";
+import type { SharedCrumb, SharedDifference, SharedSnapshot } from "./messages.ts";
+import { MirrorCache } from "./mirror-cache.ts";
+
+function crumb(sequence: number): SharedCrumb {
+  const frame = sharedBytes(Buffer.from(`frame ${sequence}`));
+  return {
+    sequence,
+    timestampMs: sequence,
+    seenAtMs: sequence,
+    status: "in-sync",
+    kvCount: 1,
+    endByte: sequence * 100,
+    frame,
+  };
+}
+
+function snapshot(id: number, sequence: number): SharedSnapshot {
+  const pieces = [`snapshot ${id}`, "end"].map((text) => Buffer.from(text));
+  const memory = new SharedArrayBuffer(Buffer.concat(pieces).length);
+  Buffer.from(memory).set(Buffer.concat(pieces));
+  const [first = Buffer.alloc(0)] = pieces;
+  return { id, sequence, memory, ends: [first.length, memory.byteLength], count: 1, isPart: false };
+}
+
+interface Scene {
+  readonly mirror: MirrorCache;
+  /** Answers to come, in order, for whole snapshots. */
+  readonly snapshots: PromiseWithResolvers<SharedSnapshot>[];
+  readonly released: (readonly [id: number, answers: number])[];
+  take(sequences: readonly number[], oldest?: number): void;
+}
+
+/** At sequence 10, of a cache at `head`. */
+function scene(head: number = 10, difference?: SharedDifference): Scene {
+  const snapshots: PromiseWithResolvers<SharedSnapshot>[] = [];
+  const released: (readonly [number, number])[] = [];
+  const mirror = new MirrorCache({
+    syncer: "felix",
+    epoch: "e",
+    first: crumb(10),
+    wasInSync: true,
+    askSnapshot: () => {
+      const answer = Promise.withResolvers<SharedSnapshot>();
+      snapshots.push(answer);
+      return answer.promise;
+    },
+    askDifference: () => Promise.resolve(difference),
+    askHead: () => Promise.resolve(head),
+    release: (id, answers) => released.push([id, answers]),
+  });
+  const take = (sequences: readonly number[], oldest: number = 10): void =>
+    mirror.take(sequences.map(crumb), oldest, true);
+  return { mirror, snapshots, released, take };
+}
+
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+const text = (of: Snapshot): string => of.pieces.map((piece) => piece.toString()).join("|");
+
+test("MirrorCache: the chain is that of the cache, and as long", () => {
+  const { mirror, take } = scene();
+  const heads: number[] = [];
+  const first = mirror.head;
+  mirror.onPublish((head) => heads.push(head.sequence));
+  take([11, 12]);
+  take([13], 12);
+  assert.deepEqual(heads, [12, 13]);
+  assert.equal(first.next?.frame.toString(), "frame 11");
+  assert.equal(first.next?.next?.next, mirror.head);
+  assert.deepEqual(
+    [9, 10, 11, 12, 13, 14].map((sequence) => mirror.at(sequence)?.sequence),
+    [undefined, undefined, undefined, 12, 13, undefined],
+  );
+  assert.throws(() => take([15]), { name: "AssertionError" });
+});
+
+test("MirrorCache: a snapshot that is ahead of the chain comes when the chain has its breadcrumb", async () => {
+  const { mirror, snapshots, take } = scene();
+  const got: Snapshot[] = [];
+  void mirror.snapshot().then((one) => got.push(one));
+  snapshots[0]?.resolve(snapshot(1, 12));
+  await settle();
+  assert.equal(got.length, 0);
+  take([11]);
+  await settle();
+  assert.equal(got.length, 0);
+  take([12, 13], 13);
+  await settle();
+  assert.equal(got[0]?.crumb.next, mirror.head);
+  assert.deepEqual(got.map(text), ["snapshot 1|end"]);
+});
+
+test("MirrorCache: those who ask meanwhile share an answer, which is given back by the last", async () => {
+  const { mirror, snapshots, released } = scene();
+  const asked = [mirror.snapshot(), mirror.snapshot()];
+  await settle();
+  assert.equal(snapshots.length, 1);
+  snapshots[0]?.resolve(snapshot(1, 10));
+  const [a, b] = await Promise.all(asked);
+  const again = mirror.snapshot();
+  snapshots[1]?.resolve(snapshot(1, 10));
+  const c = await again;
+  assert.equal(a, b);
+  assert.equal(a, c);
+  for (const each of [a, b]) mirror.release(each as Snapshot);
+  assert.deepEqual(released, []);
+  mirror.release(c);
+  assert.deepEqual(released, [[1, 2]]);
+  mirror.release(c);
+  assert.deepEqual(released, [[1, 2]], "once too often changes nothing");
+});
+
+test("MirrorCache asks again where a snapshot's breadcrumb was dropped before it was asked for", async () => {
+  const { mirror, snapshots, released, take } = scene();
+  take([11, 12], 12);
+  const asked = mirror.snapshot();
+  snapshots[0]?.resolve(snapshot(1, 10));
+  await settle();
+  // While it asks nothing is dropped.
+  take([13, 14], 14);
+  snapshots[1]?.resolve(snapshot(2, 12));
+  const got = await asked;
+  assert.equal(got.crumb.sequence, 12);
+  assert.equal(got.crumb.next?.sequence, 13);
+  assert.deepEqual(released, [[1, 1]]);
+});
+
+test("MirrorCache: a failure reaches all who asked, and the next one asks anew", async () => {
+  const { mirror, snapshots } = scene();
+  const asked = [mirror.snapshot(), mirror.snapshot()];
+  await settle();
+  snapshots[0]?.reject(new Error("no memory"));
+  for (const each of asked) await assert.rejects(each, /no memory/);
+  const again = mirror.snapshot();
+  snapshots[1]?.resolve(snapshot(1, 10));
+  assert.equal((await again).crumb.sequence, 10);
+});
+
+test("MirrorCache.difference() gives the buckets with their part, or nothing", async () => {
+  const { mirror, released } = scene(10, { buckets: [3], snapshot: { ...snapshot(7, 10), isPart: true } });
+  const difference = await mirror.difference("");
+  assert.deepEqual([difference?.buckets, difference?.snapshot.isPart], [[3], true]);
+  if (difference !== undefined) mirror.release(difference.snapshot);
+  assert.deepEqual(released, [[7, 1]]);
+  assert.equal(await scene().mirror.difference(""), undefined);
+});
+
+test("a client that is ahead of a mirror resumes once the mirror has come so far", async () => {
+  const { mirror, take } = scene(12);
+  const hello = { ...testHello("node-1"), resume: { epoch: "e", sequence: 12 } };
+  const opening = openingFor(hello, mirror);
+  await settle();
+  take([11, 12, 13]);
+  assert.deepEqual([(await opening).resume, (await opening).crumb.sequence], ["deltas", 12]);
+});
+
+test("a client that is ahead of the cache itself starts anew", async () => {
+  const { mirror, snapshots } = scene(12);
+  const opening = openingFor({ ...testHello("node-1"), resume: { epoch: "e", sequence: 99 } }, mirror);
+  await settle();
+  snapshots[0]?.resolve(snapshot(1, 10));
+  assert.equal((await opening).resume, "snapshot");
+});
