@@ -19,7 +19,11 @@ const NO_METRICS: ReadonlySet<string> = new Set(["process_metrics"]);
 
 /** What Felix and Typha serve, but for what belongs to the devices of WireGuard. */
 const REFERENCE_METRICS: readonly string[] = [
-  ...["felix_host", "felix_resync_state", "felix_resyncs_started", "felix_log_errors", "felix_logs_dropped"],
+  "felix_host",
+  "felix_resync_state",
+  "felix_resyncs_started",
+  "felix_log_errors",
+  "felix_logs_dropped",
   ...["endpoints", "policies", "selectors"].map((name) => `felix_active_local_${name}`),
   ...["output_events", "update_time_seconds", "updates_processed"].map((name) => `felix_calc_graph_${name}`),
   ...["hosts", "host_endpoints", "workload_endpoints", "tiers", "policies", "profiles"].map(
@@ -43,7 +47,8 @@ const REFERENCE_METRICS: readonly string[] = [
     "flowtable_devices",
     "flowtable_missing_devices",
   ].map((name) => `felix_nft_${name}`),
-  ...["felix_ipsets_calico", "felix_ipsets_total"],
+  "felix_ipsets_calico",
+  "felix_ipsets_total",
   ...["resync_seconds", "partial_resync_seconds", "conntrack_wait_seconds", "num_routes", "num_ifaces"].map(
     (name) => `felix_route_table_${name}`,
   ),
