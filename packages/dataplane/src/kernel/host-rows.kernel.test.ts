@@ -139,6 +139,19 @@ kernelTests(import.meta.filename, () => {
     assert.equal(await lab.connect("ext", HOST, 8055), "silence");
   });
 
+  it("P30: do-not-track policy that drops leaves the failsafe ports open, both ways", async () => {
+    await dataplane.send(policy(Q, [rule("deny")], [rule("deny")], { untracked: true }));
+    await guard({ untracked_tiers: [tier("default", [Q], [Q], "Pass")], profile_ids: ["open"] });
+    const outcomes = await Promise.all([
+      lab.connect("ext", HOST, 7000),
+      lab.connect(undefined, EXT, 80),
+      lab.connect("ext", HOST, 22),
+      lab.connect("ext", HOST, 2379),
+      lab.connect(undefined, EXT, 2379),
+    ]);
+    assert.deepEqual(outcomes, ["silence", "silence", "refused", "refused", "refused"]);
+  });
+
   it("E3: a host endpoint has the chains of its kinds of policy, and loses them with the kind", async () => {
     const chains = (): string[] =>
       [...(dataplane.kernel.nft.readTable("ip", "calico")?.chains.keys() ?? [])]
