@@ -33,7 +33,7 @@ interface Scene {
   /** Answers to come, in order, for whole snapshots. */
   readonly snapshots: PromiseWithResolvers<SharedSnapshot>[];
   readonly released: (readonly [id: number, answers: number])[];
-  take(sequences: readonly number[], oldest?: number): void;
+  readonly take: (sequences: readonly number[], oldest?: number) => void;
 }
 
 /** At sequence 10, of a cache at `head`. */
