@@ -13,7 +13,7 @@ const FIELDS: readonly (readonly [name: Exclude<keyof Inputs, "basis">, label: s
   ["lower", "Lower limit"],
   ["upper", "Upper limit"],
   ["syncerTypes", "Streams of a node"],
-  ["connections", "Connections in truth (may be empty)"],
+  ["connections", "Connections (may be empty)"],
 ];
 
 /** The connection limit of this Typha, what it is worked out from, and what it would be. */
@@ -136,8 +136,8 @@ function WhatIf({ status }: { readonly status: StatusView }): JSX.Element {
             value={inputs.basis}
             onChange={({ currentTarget }) => setInputs({ ...inputs, basis: currentTarget.value })}
           >
-            <option value="formula">formula: every node has every stream</option>
-            <option value="observed">observed: the connections in truth</option>
+            <option value="formula">formula (nodes)</option>
+            <option value="observed">observed (connections)</option>
           </select>
         </label>
       </form>
