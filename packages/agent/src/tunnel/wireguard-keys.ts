@@ -50,7 +50,7 @@ export class WireguardKeys {
     this.#cancel = undefined;
     const { clock, logger, publish } = this.#options;
     let isFailed = false;
-    for (const [family, publicKey] of [...this.#wanted]) {
+    for (const [family, publicKey] of this.#wanted) {
       try {
         const isWritten = await publish(family, publicKey);
         // Another one may have come meanwhile.
