@@ -15,7 +15,8 @@ import { until } from "./agent-kill.ts";
 import type { Scenario } from "./scenario.ts";
 
 const TYPHAS = [0, 1, 2] as const;
-const WAIT_MS = 300_000;
+/** A busy machine takes its time. */
+const WAIT_MS = 1_800_000;
 const MAX_PEAK_MB = 700;
 const CHANGE_MS = 100;
 const FREEZE_MS = 2000;
@@ -111,6 +112,19 @@ export const typhaChaosProcesses: Scenario = {
       typhas.check();
       return clients.every((one) => one.isInSync && one.client.state().phase === "streaming" && sets.isHeldBy(one));
     };
+    /** All are in sync and have what etcd has. @throws Error that says who is not. */
+    const calm = async (): Promise<void> => {
+      await until(isCalm, WAIT_MS).catch((error: unknown) => {
+        const late = clients.flatMap((one, i) => {
+          const { phase, status, lastError, serverName } = one.client.state();
+          const isGood = one.isInSync && phase === "streaming" && sets.isHeldBy(one);
+          return isGood
+            ? []
+            : [`client ${i}: ${phase} of ${serverName ?? "none"}, ${status}, ${lastError?.code ?? "no error"}`];
+        });
+        throw new Error(`Not calm in ${WAIT_MS} ms: ${late.join("; ")}`, { cause: error });
+      });
+    };
     const plan = loadPlan(quick, typhas);
     const judge = new JudgedClient({ name: "judge", plan, tls, clock, random: Math.random });
     const judgedState = (): string | undefined => Object.keys(judge.figures().states)[0];
@@ -170,10 +184,10 @@ export const typhaChaosProcesses: Scenario = {
       let failure: Error | undefined;
       load.catch((error: unknown) => (failure = error as Error));
       for (let step = 1; step <= steps; step++) {
-        await until(isCalm, WAIT_MS);
+        await calm();
         if (quick) {
           for (let i = 0; i < 5; i++) await pick([add, remove])();
-          await until(isCalm, WAIT_MS);
+          await calm();
         }
         const end = new AbortController();
         const written = write(end.signal);
@@ -190,7 +204,7 @@ export const typhaChaosProcesses: Scenario = {
           `step ${step} of ${steps}: ${JSON.stringify(counts)}, ${wrongDeletes()} wrong deletes, ${flaps} flaps`,
         );
       }
-      await until(isCalm, WAIT_MS);
+      await calm();
       await noteMemory();
       // One that begins only now can have no state but the last.
       judge.start();
