@@ -84,7 +84,9 @@ export class WireguardDeviceManager implements DeviceWork {
 
   onUpdate(message: ToDataplane): void {
     if (message.msg === "InSync") this.#isInSync = true;
-    this.#hosts.onUpdate(message);
+    // Off, nothing counts but what the datastore has of our own key.
+    if (this.#isOn || ("hostname" in message && message.hostname === this.#config.hostname))
+      this.#hosts.onUpdate(message);
   }
 
   queueResync(): void {
@@ -203,7 +205,7 @@ export class WireguardDeviceManager implements DeviceWork {
     const plan = this.#hosts.plan(this.#publicKey ?? "");
     write(round, planRoutes(table, device, plan, access.routes({ family, table }), family));
     if (round.failures.length > 0) return;
-    write(round, planRules(this.#ownRule(), table, access.rules(family)));
+    write(round, planRules(this.#ownRule(), table, rulesOf(access, family)));
   }
 
   #ownRule(): ReturnType<typeof ownRule> {
@@ -224,7 +226,7 @@ export class WireguardDeviceManager implements DeviceWork {
     const { access } = round;
     const family = this.#family;
     const own = this.#ownRule();
-    const rules = access.rules(family).filter((rule) => isOurs(rule, own));
+    const rules = rulesOf(access, family).filter((rule) => isOurs(rule, own));
     if (rules.length === 0 && !isOurTable) return;
     write(
       round,
@@ -264,6 +266,16 @@ interface Round {
 function isOurs(rule: ReturnType<typeof ownRule>, own: ReturnType<typeof ownRule>): boolean {
   const mark = own.mark?.value === 0 ? rule.mark : own.mark;
   return mark !== undefined && mark.value === mark.mask && isSameRule(rule, { ...own, mark });
+}
+
+/** A kernel without IPv6 has no rules of it. */
+function rulesOf(access: RouteAccess, family: Family): ReturnType<RouteAccess["rules"]> {
+  try {
+    return access.rules(family);
+  } catch (error) {
+    if (hasErrno(error, "EAFNOSUPPORT", "EOPNOTSUPP")) return [];
+    throw error;
+  }
 }
 
 function write(round: Round, operations: readonly RouteOperation[]): void {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { compareStrings } from "@bulrush/base";
+import { NetlinkError } from "@bulrush/netlink";
 import { wireguardPublicKey } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneHandle } from "../handle.ts";
@@ -77,8 +78,17 @@ describe("WireguardDeviceManager", () => {
     kernel.routes.setLink(2, "eth0");
   });
 
-  it("is not there by default, and nothing is told", async () => {
+  it("is not there by default, and nothing is told or looked at, whatever comes of other hosts", async () => {
     await start({}, ...CLUSTER, ELM_KEY);
+    let looks = 0;
+    const { rules: read } = kernel.routes;
+    kernel.routes.rules = (family) => {
+      looks++;
+      return read.call(kernel.routes, family);
+    };
+    await kernel.send(dataplane, block("10.65.9.0/26", "ash"), keyOf("ash", ASH), host("fir", "192.168.0.9"));
+    await kernel.advance(60_000);
+    assert.equal(looks, 0);
     assert.deepEqual([kernel.routes.link(DEVICE), rules(), table(), told()], [undefined, [], [], []]);
     await dataplane.stop();
   });
@@ -261,6 +271,17 @@ describe("WireguardDeviceManager", () => {
     await start({}, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
     assert.deepEqual([kernel.routes.link(DEVICE), rules(), table()], [undefined, [], []]);
     assert.deepEqual(told(), ["4 "]);
+    await dataplane.stop();
+  });
+
+  it("holds nothing up on a host whose kernel has no IPv6", async () => {
+    kernel.routes.rules = (family) => {
+      if (family === 4) return [];
+      const code = "NETLINK_REFUSED";
+      throw new NetlinkError("EAFNOSUPPORT", { code, op: "List rules", errno: 97, errnoName: "EAFNOSUPPORT" });
+    };
+    await start({}, ...CLUSTER);
+    assert.equal(kernel.status?.phase, "in-sync");
     await dataplane.stop();
   });
 
