@@ -96,7 +96,12 @@ export const PROCESS_SETTINGS: ConfigTable<ProcessSettings> = defineConfig<Proce
     doc: "Typha's Service; its ready endpoints are watched.",
     local: true,
   },
-  TyphaReadTimeout: { type: seconds(), default: 30, doc: "Longest silence of a Typha, in seconds.", local: true },
+  TyphaReadTimeout: {
+    type: seconds(),
+    default: 30,
+    doc: "Longest silence of a Typha, in seconds; three times what it says is between its pings, where that is longer.",
+    local: true,
+  },
   TyphaWriteTimeout: {
     type: seconds(),
     default: 10,
