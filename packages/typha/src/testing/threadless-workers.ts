@@ -43,6 +43,7 @@ export function threadlessWorkers(clock: Clock, random: () => number): Threadles
       random,
       defer: setImmediate,
       metrics: createMetrics(),
+      utilization: () => init.number / 10,
       onClosed: () => end("closed"),
     });
     workers.set(init.number, worker);

@@ -6,6 +6,15 @@ import { ServingWorker } from "./serving-worker.ts";
 
 /** The thread of a connection worker. It ends by itself once it is closed; an error that nobody catches ends it too. */
 const port = must(parentPort, "the port of the thread that started this one");
+let lastUtilization = performance.eventLoopUtilization();
+
+function utilization(): number {
+  const now = performance.eventLoopUtilization();
+  const { utilization: share } = performance.eventLoopUtilization(now, lastUtilization);
+  lastUtilization = now;
+  return share;
+}
+
 const worker = new ServingWorker({
   init: workerData as WorkerInit,
   post: (message: FromWorker) => port.postMessage(message),
@@ -13,6 +22,7 @@ const worker = new ServingWorker({
   random: Math.random,
   defer: (callback) => void setImmediate(callback),
   metrics: createMetrics(),
+  utilization,
   onClosed: () => port.close(),
 });
 port.on("message", (message: ToWorker) => worker.onMessage(message));

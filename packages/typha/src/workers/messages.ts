@@ -156,6 +156,7 @@ export interface WorkerReport {
   /** Why nobody can connect here, in words; undefined: somebody can. */
   readonly problem: string | undefined;
   readonly notices: readonly string[];
-  readonly certificateExpiresAtMs: number | undefined;
+  /** Share of the time since the last report in which its event loop was busy. */
+  readonly utilization: number;
   readonly metrics: MetricsSample;
 }

@@ -25,6 +25,8 @@ export interface ServingWorkerOptions {
   readonly defer: (callback: () => void) => void;
   /** Of this worker alone. */
   readonly metrics: Metrics;
+  /** Share of the time since the last call in which the event loop was busy. */
+  readonly utilization: () => number;
   /** Everything is closed. */
   readonly onClosed: () => void;
 }
@@ -240,7 +242,7 @@ export class ServingWorker {
       connections: own.connectionCount,
       problem: own.problem(),
       notices: own.notices(),
-      certificateExpiresAtMs: own.certificateExpiresAtMs(),
+      utilization: this.#options.utilization(),
       metrics,
     });
     this.#cancelReport();

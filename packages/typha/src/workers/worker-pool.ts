@@ -127,6 +127,17 @@ export class WorkerPool implements Serving {
       { name: "bulrush_typha_workers_serving", help: "Connection workers that accept clients" },
       () => this.#slots.filter((slot) => slot.isServing).length,
     );
+    metrics.gaugeFamilyFrom(
+      {
+        name: "bulrush_typha_worker_eventloop_utilization",
+        help: "Share of the last second that the event loop of a connection worker was busy",
+        labels: ["worker"] as const,
+      },
+      () =>
+        this.#slots.flatMap(({ report }, i) =>
+          report === undefined ? [] : [[{ worker: String(i + 1) }, report.utilization] as const],
+        ),
+    );
     metrics.addSamples(() => [this.#lasting, ...this.#slots.map((slot) => slot.report?.metrics ?? [])]);
   }
 
