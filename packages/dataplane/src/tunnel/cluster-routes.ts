@@ -7,7 +7,7 @@ import type { Family } from "../render/statements.ts";
 import { NO_INTERFACE, type RouteClass, type RouteTarget } from "../route/route-class.ts";
 import type { RouteTable } from "../route/route-table.ts";
 import { IPIP_DEVICE } from "./ipip-device.ts";
-import type { VxlanTunnel } from "./vxlan-tunnel.ts";
+import { LOOPBACK, type VxlanTunnel } from "./vxlan-tunnel.ts";
 
 /** RTPROT_ number of routes that are not of workloads, where the configured one is the kernel's default (boot). */
 const OWN_PROTOCOL = 80;
@@ -120,7 +120,9 @@ export class ClusterRoutes implements Manager {
     this.#parentsStale = false;
     for (const [family, tunnel] of this.#tunnels) {
       const host = tunnel.own?.host ?? this.#ownHost.get(family);
-      const parent = host === undefined ? undefined : this.#interfaceWith(host);
+      const owner = host === undefined ? undefined : this.#interfaceWith(host);
+      // No other host is on the loopback device.
+      const parent = owner === LOOPBACK ? undefined : owner;
       if (parent === this.#parents.get(family)) continue;
       this.#parents.set(family, parent);
       tunnel.touch();

@@ -84,6 +84,23 @@ describe("VXLAN", () => {
         assert.equal(host.routes.neighbourListing().length, 2);
       });
 
+    it("is bound to no device where the host's address is on the loopback device, and takes the same subnet too", async () => {
+      const routed = new FakeHost();
+      routed.routes.setLink(1, "lo");
+      routed.routes.setLink(2, "eth0");
+      routed.routes.addAddress(1, "192.168.0.1/32");
+      const running = routed.start({ FelixHostname: "oak" });
+      const near = clusterRoute("10.65.1.0/26", { ...toElm, same_subnet: true });
+      await routed.send(running, ON, OWN, ELM, near, IN_SYNC);
+      const link = routed.routes.link("vxlan.calico");
+      assert.deepEqual([link?.vxlan?.local, link?.vxlan?.parent], ["192.168.0.1", undefined]);
+      assert.deepEqual(
+        routed.routes.listing().filter((line) => line.startsWith("10.65.1.0/26")),
+        ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink"],
+      );
+      await running.stop();
+    });
+
     it("is adopted as it is at a restart: nothing is written", async () => {
       start();
       await host.send(dataplane, ON, OWN, ELM, ELM_BLOCK, IN_SYNC);

@@ -11,8 +11,8 @@ export interface VxlanDevice extends VxlanLink {
   readonly mac: string;
   readonly mtu: number;
   readonly local: string;
-  /** Index of the device that has `local`. */
-  readonly parent: number;
+  /** Index of the device that has `local`; missing where that is the loopback device, by which nothing leaves. */
+  readonly parent?: number;
   /** Without a length. */
   readonly address: string;
 }

@@ -10,6 +10,9 @@ import { hostMtu, tunnelMtu } from "./host-mtu.ts";
 import { deletion, planVxlanDevice, VXLAN_DEVICE, type VxlanDevice } from "./vxlan-device.ts";
 import { planPeers, type VxlanPeer } from "./vxlan-peers.ts";
 
+/** Hosts that are routed to by several links have their address there. */
+export const LOOPBACK = "lo";
+
 /** The device and its entries are looked at this often, and so soon after a failure. */
 const CHECK_MS = 10_000;
 const RETRY_MS = 1000;
@@ -177,7 +180,7 @@ export class VxlanTunnel {
       vni: vxlanVni,
       port: vxlanPort,
       local: own.host,
-      parent: parent.index,
+      ...(parent.name === LOOPBACK ? {} : { parent: parent.index }),
       address: own.address,
     };
   }
