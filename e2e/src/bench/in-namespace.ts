@@ -41,4 +41,14 @@ export const dataplaneBench: Bench = inNamespace(
   "nf_tables: rendering, changes, read-back, the first program against nft -f, latency of one change",
 );
 
+export const churnBench: Bench = inNamespace(
+  "churn",
+  "a thousand changes a second on a host with 10,000 rules: CPU, and time to the commit",
+);
+
+export const largeHostBench: Bench = inNamespace(
+  "large-host",
+  "500 endpoints under 50 policies each, 2,000 sets: first apply, restart, read-back, memory",
+);
+
 export const routesBench: Bench = inNamespace("routes", "routes added, compared and deleted, against ip -batch");

@@ -5,7 +5,7 @@ import { calcBench } from "./calc.ts";
 import { connectionsBench } from "./connections.ts";
 import { datastoreBench } from "./datastore.ts";
 import { fanoutBench } from "./fanout.ts";
-import { dataplaneBench, routesBench } from "./in-namespace.ts";
+import { churnBench, dataplaneBench, largeHostBench, routesBench } from "./in-namespace.ts";
 import { memoryBench } from "./memory.ts";
 import { propagationBench } from "./propagation.ts";
 import type { Bench } from "./row.ts";
@@ -21,6 +21,8 @@ const BENCHES: readonly Bench[] = [
   datastoreBench,
   dataplaneBench,
   routesBench,
+  churnBench,
+  largeHostBench,
   agentMemoryBench,
 ];
 

@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import { churn } from "./churn.ts";
+import { largeHost } from "./large-host.ts";
 import type { BenchOptions, Row } from "./row.ts";
 import { routes } from "./routes.ts";
 import { changes, firstProgram, oneChange, rendering } from "./ruleset.ts";
@@ -7,6 +9,8 @@ import { changes, firstProgram, oneChange, rendering } from "./ruleset.ts";
 const BENCHES: Readonly<Record<string, readonly ((options: BenchOptions) => Promise<void>)[]>> = {
   dataplane: [rendering, changes, firstProgram, oneChange],
   routes: [routes],
+  churn: [churn],
+  "large-host": [largeHost],
 };
 
 const { values, positionals } = parseArgs({

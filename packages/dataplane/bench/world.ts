@@ -44,9 +44,14 @@ export function policy(number: number, sets: number, shift = 0): ToDataplane {
   return { msg: "ActivePolicyUpdate", id: policyId(number), policy: body };
 }
 
-/** An endpoint under policies from `first` on. */
-export function endpoint(policies: number, end: "Deny" | "Pass" = "Deny", first = 0): ToDataplane {
-  const ids = Array.from({ length: policies }, (_, i) => policyId(first + i));
+/** An endpoint under policies from `first` on, of `all` there are. */
+export function endpoint(
+  policies: number,
+  end: "Deny" | "Pass" = "Deny",
+  first = 0,
+  all: number = Number.POSITIVE_INFINITY,
+): ToDataplane {
+  const ids = Array.from({ length: policies }, (_, i) => policyId((first + i) % all));
   return {
     msg: "WorkloadEndpointUpdate",
     id: { orchestrator: "k8s", workload: `default/a${first}`, endpoint: "eth0" },
@@ -68,18 +73,23 @@ export function endpoint(policies: number, end: "Deny" | "Pass" = "Deny", first 
 }
 
 /** Sets and policies, and endpoints with `each` of the policies. Default: one with all of them. */
-export function world({ members, policies, sets }: Sizes, each: number = policies): ToDataplane[] {
+export function world(sizes: Sizes, each: number = sizes.policies): ToDataplane[] {
   return [
-    ...Array.from(
-      { length: sets },
-      (_, set): ToDataplane => ({
-        msg: "IPSetUpdate",
-        id: `s:${set}`,
-        type: "NET",
-        members: Array.from({ length: members }, (_, i) => member(set, i)),
-      }),
-    ),
-    ...Array.from({ length: policies }, (_, i) => policy(i, sets)),
-    ...Array.from({ length: policies / each }, (_, i) => endpoint(each, "Deny", i * each)),
+    ...sets(sizes.sets, sizes.members),
+    ...policies(sizes.policies, sizes.sets),
+    ...Array.from({ length: sizes.policies / each }, (_, i) => endpoint(each, "Deny", i * each)),
   ];
+}
+
+export function sets(count: number, members: number): ToDataplane[] {
+  return Array.from({ length: count }, (_, set) => ({
+    msg: "IPSetUpdate",
+    id: `s:${set}`,
+    type: "NET",
+    members: Array.from({ length: members }, (_member, i) => member(set, i)),
+  }));
+}
+
+export function policies(count: number, sets: number): ToDataplane[] {
+  return Array.from({ length: count }, (_, i) => policy(i, sets));
 }

@@ -49,6 +49,8 @@ export interface EndpointChainInput {
 
 /** Rules that are the same in every endpoint chain of a layer: made once, so that comparing them costs nothing. */
 interface CommonRules {
+  /** To a chain, while no policy of the tier has passed the packet on. */
+  readonly jumps: Map<string, RuleState>;
   readonly established: RuleState;
   readonly invalid: RuleState;
   readonly clearVerdict: RuleState;
@@ -66,6 +68,7 @@ function common(layer: Layer, config: DataplaneConfig): CommonRules {
   if (known !== undefined) return known;
   const { accept, pass } = config.marks;
   const made: CommonRules = {
+    jumps: new Map(),
     established: rule(established(), ...allow(layer, config)),
     invalid: rule(invalid(), ...deny(layer, config)),
     clearVerdict: rule(clearMark(accept + pass)),
@@ -127,12 +130,13 @@ function tunnelRules({ kind, direction, layer }: EndpointChainInput, config: Dat
 
 function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config: DataplaneConfig): RuleState[] {
   const { pass } = config.marks;
-  const { returnAccepted, untrackAccepted } = common(layer, config);
+  const shared = common(layer, config);
+  const { returnAccepted, untrackAccepted } = shared;
   const rules: RuleState[] = [];
   for (const { endsIn, groups, name } of tiers) {
     rules.push(commented(commentText(`Start of tier ${name}`), clearMark(pass)));
     for (const group of groups) {
-      rules.push(rule(unmarked(pass), jump(layered(layer, groupChain(direction, group)))));
+      rules.push(jumpTo(layered(layer, groupChain(direction, group)), shared, pass));
       if (kind === "untracked") rules.push(untrackAccepted);
       rules.push(returnAccepted);
     }
@@ -149,6 +153,20 @@ function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config
       );
   }
   return rules;
+}
+
+/** More chains than the policies of any host; beyond it the rules are made anew. */
+const MAX_JUMPS = 16_384;
+
+/** Endpoints under the same policies have the same rules. */
+function jumpTo(chainName: string, { jumps }: CommonRules, pass: number): RuleState {
+  let made = jumps.get(chainName);
+  if (made === undefined) {
+    made = rule(unmarked(pass), jump(chainName));
+    if (jumps.size >= MAX_JUMPS) jumps.clear();
+    jumps.set(chainName, made);
+  }
+  return made;
 }
 
 /** What happens to a packet that no tier has decided. */

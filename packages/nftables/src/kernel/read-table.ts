@@ -4,7 +4,7 @@ import { anonymousSetKey } from "../compile/anonymous-set.ts";
 import { keyFieldsOf, keyShape } from "../element/key-shape.ts";
 import { decodeMapElements, decodeSetElements } from "../element/set-elements.ts";
 import { type Expression, expressionKey, type ReadExpression } from "../expression/expression.ts";
-import { readChain } from "../object/chain-codec.ts";
+import { type DecodedChain, readChain } from "../object/chain-codec.ts";
 import { type KernelElement, readElements, readIPv4Elements, writeElementsHead } from "../object/element-codec.ts";
 import { readFlowtable, writeFlowtableRef } from "../object/flowtable-codec.ts";
 import { type DecodedRule, readRule, writeRulePlace } from "../object/rule-codec.ts";
@@ -49,31 +49,14 @@ export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation
     else addresses.set(set.name, texts);
   }
 
-  const rules = new Map<string, RuleReadback[]>();
+  const chains = new Map<string, ChainReadback & { readonly rules: RuleReadback[] }>();
+  const listed = listChains(socket, table);
+  for (const { base, name } of listed) chains.set(name, { name, ...(base === undefined ? {} : { base }), rules: [] });
   const anonymous = anonymousKeys(sets, elements, table.name);
-  const place = { table: table.name, chain: "" };
-  list(socket, "List rules", NFT_MSG.GETRULE, family, (writer) => writeRulePlace(writer, place), readRule).forEach(
-    (rule) => {
-      if (rule.table !== table.name) return;
-      const chain = rules.get(rule.chain) ?? [];
-      chain.push(ruleReadback(rule, anonymous));
-      rules.set(rule.chain, chain);
-    },
-  );
-
-  const chains = new Map<string, ChainReadback>();
-  for (const chain of list(
-    socket,
-    "List chains",
-    NFT_MSG.GETCHAIN,
-    family,
-    () => {},
-    (message) => readChain(message, table.family),
-  )) {
-    if (chain.table !== table.name) continue;
-    const { name, base } = chain;
-    chains.set(name, { name, ...(base === undefined ? {} : { base }), rules: rules.get(name) ?? [] });
-  }
+  const keys = new Map<string, string>();
+  listRules(socket, table, listed, (rule) => {
+    chains.get(rule.chain)?.rules.push(ruleReadback(rule, anonymous, keys));
+  });
 
   const named = sets.filter((set) => set.table === table.name && (set.flags & SET_FLAG.anonymous) === 0);
   const isMap = (set: DecodedSet): boolean => (set.flags & SET_FLAG.map) !== 0;
@@ -100,12 +83,49 @@ export function listFlowtables(socket: NetlinkSocket, table: TableRef): Flowtabl
 
 /** All rules of a table with their counters; none when there is no table. */
 export function listCountedRules(socket: NetlinkSocket, table: TableRef): CountedRule[] {
-  const place = { table: table.name, chain: "" };
-  const attributes = (writer: MessageWriter): void => writeRulePlace(writer, place);
-  return list(socket, "List rules", NFT_MSG.GETRULE, FAMILY_NUMBER[table.family], attributes, (message) => {
-    const { chain, comment, expressions, table: owner } = readRule(message);
-    return owner === table.name ? countedRule(chain, comment, expressions) : undefined;
+  const counted: CountedRule[] = [];
+  listRules(socket, table, listChains(socket, table), ({ chain, comment, expressions }) => {
+    counted.push(countedRule(chain, comment, expressions));
   });
+  return counted;
+}
+
+function listChains(socket: NetlinkSocket, { family, name }: TableRef): DecodedChain[] {
+  return list(
+    socket,
+    "List chains",
+    NFT_MSG.GETCHAIN,
+    FAMILY_NUMBER[family],
+    () => {},
+    (message) => {
+      const chain = readChain(message, family);
+      return chain.table === name ? chain : undefined;
+    },
+  );
+}
+
+/**
+ * At each datagram of a listing, the kernel counts its way from the first rule of the table to where it was: beyond this
+ * many rules it is asked for one chain at a time.
+ */
+const LIST_TOGETHER = 20_000;
+
+/** Hands each rule of a table over, chain by chain, in order. */
+function listRules(
+  socket: NetlinkSocket,
+  table: TableRef,
+  chains: readonly DecodedChain[],
+  take: (rule: DecodedRule) => void,
+): void {
+  let uses = 0;
+  for (const chain of chains) uses += chain.uses;
+  const names = uses <= LIST_TOGETHER ? [""] : chains.filter((chain) => chain.uses > 0).map(({ name }) => name);
+  for (const chain of names) {
+    const place = { table: table.name, chain };
+    const attributes = (writer: MessageWriter): void => writeRulePlace(writer, place);
+    const rules = list(socket, "List rules", NFT_MSG.GETRULE, FAMILY_NUMBER[table.family], attributes, readRule);
+    for (const rule of rules) if (rule.table === table.name) take(rule);
+  }
 }
 
 function countedRule(chain: string, comment: string | undefined, expressions: readonly ReadExpression[]): CountedRule {
@@ -221,9 +241,15 @@ function counterOf(expressions: readonly ReadExpression[]): Extract<Expression, 
   return undefined;
 }
 
-function ruleReadback(rule: DecodedRule, anonymous: ReadonlyMap<string, string>): RuleReadback {
-  let key = "";
-  for (const read of rule.expressions) key += key === "" ? keyOf(read, anonymous) : `; ${keyOf(read, anonymous)}`;
+/** `keys` has those of the rules before: many rules of a host are alike, and are to share one text. */
+function ruleReadback(
+  rule: DecodedRule,
+  anonymous: ReadonlyMap<string, string>,
+  keys: Map<string, string>,
+): RuleReadback {
+  const made = rule.expressions.map((read) => keyOf(read, anonymous)).join("; ");
+  const key = keys.get(made) ?? made;
+  if (key === made) keys.set(made, made);
   const counter = counterOf(rule.expressions);
   return {
     handle: rule.handle,

@@ -3,7 +3,7 @@ import { invalid } from "../invalid.ts";
 import type { BaseChain, TableFamily } from "../state.ts";
 
 /** enum nft_chain_attributes, nft_hook_attributes */
-const NFTA_CHAIN = { TABLE: 1, HANDLE: 2, NAME: 3, HOOK: 4, POLICY: 5, TYPE: 7 } as const;
+const NFTA_CHAIN = { TABLE: 1, HANDLE: 2, NAME: 3, HOOK: 4, POLICY: 5, USE: 6, TYPE: 7 } as const;
 const NFTA_HOOK = { NUM: 1, PRIORITY: 2 } as const;
 
 type Hook = BaseChain["hook"];
@@ -40,6 +40,8 @@ export interface DecodedChain {
   readonly table: string;
   readonly name: string;
   readonly base: BaseChain | undefined;
+  /** Its rules, and the jumps to it. */
+  readonly uses: number;
 }
 
 /** A base chain of a kind that we never make (netdev, ingress) reads as one without hook: it can only be deleted. */
@@ -50,10 +52,12 @@ export function readChain(message: MessageReader, family: TableFamily): DecodedC
   let priority = 0;
   let policy: BaseChain["policy"] = "accept";
   let type: BaseChain["type"] | undefined;
+  let uses = 0;
   const attributes = message.attributes(NFGEN_BYTES);
   while (attributes.next()) {
     if (attributes.type === NFTA_CHAIN.TABLE) table = attributes.string();
     else if (attributes.type === NFTA_CHAIN.NAME) name = attributes.string();
+    else if (attributes.type === NFTA_CHAIN.USE) uses = attributes.u32be();
     else if (attributes.type === NFTA_CHAIN.POLICY) policy = POLICIES[attributes.u32be()] ?? "accept";
     else if (attributes.type === NFTA_CHAIN.TYPE) {
       const text = attributes.string();
@@ -67,5 +71,5 @@ export function readChain(message: MessageReader, family: TableFamily): DecodedC
     }
   }
   const base = hook === undefined || type === undefined ? undefined : { type, hook, priority, policy };
-  return { table, name, base };
+  return { table, name, base, uses };
 }
