@@ -81,10 +81,10 @@ describe("WireguardDeviceManager", () => {
   it("is not there by default, and nothing is told or looked at, whatever comes of other hosts", async () => {
     await start({}, ...CLUSTER, ELM_KEY);
     let looks = 0;
-    const { rules: read } = kernel.routes;
+    const read = kernel.routes.rules.bind(kernel.routes);
     kernel.routes.rules = (family) => {
       looks++;
-      return read.call(kernel.routes, family);
+      return read(family);
     };
     await kernel.send(dataplane, block("10.65.9.0/26", "ash"), keyOf("ash", ASH), host("fir", "192.168.0.9"));
     await kernel.advance(60_000);
