@@ -62,9 +62,12 @@ export {
   encodeMessage,
   type EncodeOptions,
   frameMessage,
+  framePackedMessage,
+  type PackedMessage,
 } from "./sync/codec.ts";
 export { PROTO_ERROR_CODES, ProtoError, type ProtoErrorCode } from "./sync/errors.ts";
 export { checkIdentity, identityOf, type IdentityRule, type PeerIdentity } from "./sync/identity.ts";
+export { type KVListMaker, KVPacking, PackedKV } from "./sync/kv-packing.ts";
 export { CLIENT_MESSAGE_LIMITS, type DecodeLimits, SERVER_MESSAGE_LIMITS } from "./sync/limits.ts";
 export {
   type Ack,

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { systemClock } from "@bulrush/base";
 import { createMetrics, silentLogger } from "@bulrush/service";
 import { SnapshotCache } from "../src/cache/snapshot-cache.ts";
-import { createFrameEncoder } from "../src/pipeline/frame-encoder.ts";
+import { createFrameEncoders } from "../src/pipeline/frame-encoder.ts";
 import { CacheFeeder } from "../src/pipeline/cache-feeder.ts";
 import { keepNurserySmall } from "../src/daemon/keep-nursery-small.ts";
 import { SyncListener } from "../src/server/listener.ts";
@@ -28,8 +28,8 @@ const workload = new Workload(Number(keys), { isKept: lean !== "lean" });
 const clock = systemClock();
 const metrics = createServerMetrics(createMetrics());
 const yieldTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const encodeFrame = createFrameEncoder(() => server.connectionCount);
-const cache = new SnapshotCache({ syncer: "felix", epoch: "bench", nowMs: clock.nowMs(), encodeFrame, yieldTurn });
+const encoders = createFrameEncoders(() => server.connectionCount);
+const cache = new SnapshotCache({ syncer: "felix", epoch: "bench", nowMs: clock.nowMs(), ...encoders, yieldTurn });
 const feeder = new CacheFeeder({ cache, clock, yieldTurn, maxBatch: 100 });
 const server: SyncServer = new SyncServer({
   // The machine may be busy with other things: nobody is cut for that.

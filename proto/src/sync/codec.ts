@@ -3,9 +3,10 @@ import { decodeFields, encodeFields } from "./field.ts";
 import { bodyOf, CODEC_PLAIN, CODEC_ZSTD, compressBody } from "./frame.ts";
 import { checkKVCount } from "./kv.ts";
 import { CLIENT_MESSAGE_LIMITS, type DecodeLimits, SERVER_MESSAGE_LIMITS } from "./limits.ts";
-import type { ClientMessage, ServerMessage, SyncMessage } from "./message.ts";
+import type { ClientMessage, Delta, ServerMessage, SnapshotChunk, SyncMessage } from "./message.ts";
 import type { MessageTable } from "./message-table.ts";
 import { packBody } from "./pack.ts";
+import type { PackedKVs } from "./packed-kvs.ts";
 import { MESSAGE_TABLES } from "./tables.ts";
 import { unpackBody } from "./unpack.ts";
 import { websocketHeaderBytes, writeWebsocketHeader } from "./websocket.ts";
@@ -51,6 +52,14 @@ export function encodeMessage(message: SyncMessage, options: EncodeOptions = {})
  */
 export function frameMessage(message: ServerMessage, options: EncodeOptions = {}): Buffer {
   return encodeAfter(message, options, true);
+}
+
+/** A message whose KVs are packed already. */
+export type PackedMessage = (Omit<SnapshotChunk, "kvs"> | Omit<Delta, "kvs">) & { readonly kvs: PackedKVs };
+
+/** {@link frameMessage} of packed KVs: the same bytes, but for the ids of the records. */
+export function framePackedMessage(message: PackedMessage, options: EncodeOptions = {}): Buffer {
+  return encodeAfter(message as unknown as SyncMessage, options, true);
 }
 
 function encodeAfter(message: SyncMessage, options: EncodeOptions, withHeader: boolean): Buffer {

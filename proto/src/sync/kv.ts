@@ -2,11 +2,12 @@ import type { UpdateType } from "@bulrush/model";
 import { ProtoError } from "./errors.ts";
 import { badField, type FieldType } from "./field.ts";
 import type { KV } from "./message.ts";
+import { PackedKVs } from "./packed-kvs.ts";
 import { isResourcePath, resourceFromWire, resourceToWire } from "./resource-maps.ts";
 
 /** By wire number. */
 const UPDATE_TYPES: readonly UpdateType[] = ["unknown", "new", "updated", "deleted"];
-const UPDATE_TYPE_NUMBERS: Readonly<Record<UpdateType, number>> = { unknown: 0, new: 1, updated: 2, deleted: 3 };
+export const UPDATE_TYPE_NUMBERS: Readonly<Record<UpdateType, number>> = { unknown: 0, new: 1, updated: 2, deleted: 3 };
 
 const MAX_PATH = 2048;
 const MAX_REVISION = 256;
@@ -18,7 +19,8 @@ const MAX_REVISION = 256;
 export const kvList: FieldType<readonly KV[]> = {
   spec: "array of [path: string of 1 to 2048; value: nil where the key is gone; revision: string of 0 to 256; update type: integer, 0 unknown 1 new 2 updated 3 deleted]",
   optional: false,
-  encode: (kvs) => kvs.map((kv) => encodeKV(checkKV(kv))),
+  // What is packed is written as it is.
+  encode: (kvs) => ((kvs as unknown) instanceof PackedKVs ? kvs : kvs.map(wireKV)),
   decode(raw, field) {
     if (!Array.isArray(raw)) throw badField(field, "an array", raw);
     return raw.map((item: unknown, index) => decodeKV(item, field, index));
@@ -33,20 +35,16 @@ export function checkKVCount(raw: unknown, maxKVs: number, field: string): void 
     });
 }
 
-/** What {@link decodeKV} would refuse is not sent. */
-function checkKV(kv: KV): KV {
+/** A KV as the array that stands for it. What {@link decodeKV} would refuse is not sent. */
+export function wireKV(kv: KV): readonly unknown[] {
   const { path, revision } = kv;
   if (path === "" || path.length > MAX_PATH) throw badField("path", `a string of 1 to ${MAX_PATH}`, path);
   if (revision.length > MAX_REVISION) throw badField("revision", `a string of 0 to ${MAX_REVISION}`, revision);
-  return kv;
-}
-
-function encodeKV(kv: KV): readonly unknown[] {
   const value = kv.value === undefined ? null : isResourcePath(kv.path) ? resourceToWire(kv.value) : kv.value;
   return [kv.path, value, kv.revision, UPDATE_TYPE_NUMBERS[kv.updateType]];
 }
 
-function decodeKV(raw: unknown, field: string, index: number): KV {
+export function decodeKV(raw: unknown, field: string, index: number): KV {
   if (!Array.isArray(raw)) throw badField(`${field}[${index}]`, "an array", raw);
   const [path, value, revision, type] = raw as readonly unknown[];
   if (typeof path !== "string" || path === "" || path.length > MAX_PATH)

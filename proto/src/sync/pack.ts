@@ -1,6 +1,8 @@
 import { ProtoError } from "./errors.ts";
 import { MAX_DEPTH, maxContainers, SERVER_MESSAGE_LIMITS } from "./limits.ts";
+import { PackedKVs } from "./packed-kvs.ts";
 import { DEFINITION_COST, MAX_RECORD_FIELDS, RECORD_ID_COUNT, RECORD_ID_MIN } from "./records.ts";
+import { isSameShape, type ShapeSet, type ShapeTable } from "./shape-table.ts";
 
 /** Strings from this length on are written by native code: the call costs what a loop over so many characters does. */
 const NATIVE_STRING = 64;
@@ -11,6 +13,20 @@ const FIRST_BUFFER_BYTES = 64 * 1024;
 const MAX_BYTES: number = SERVER_MESSAGE_LIMITS.maxBodyBytes;
 /** A buffer that one large body has made larger than this is not kept. */
 const KEPT_BUFFER_BYTES = 4 * 1024 * 1024;
+
+/** A KV stands in the list of KVs of the list of fields. */
+const KV_DEPTH = 2;
+/** Thrown inside of the packer for what has to be written in a body of its own; seen by nobody. */
+const NOT_ALONE: Error = new Error("Cannot be packed by itself");
+
+/** A KV as the first bytes of the packer's own buffer, and the shapes that they use. */
+export interface KVBytes {
+  readonly source: Buffer;
+  readonly end: number;
+  readonly used: ShapeSet;
+  /** What of it follows the value. */
+  readonly tail: number;
+}
 
 /**
  * Writes the bodies of messages: MessagePack with records defined inline, in the form that the README describes, and no
@@ -28,6 +44,10 @@ class Packer {
   #containers = 0;
   readonly #shapes: (readonly string[])[] = [];
   #nextShape = 0;
+  /** While a KV is packed by itself: where its shapes are, which it uses, and which are defined before it. */
+  #table: ShapeTable | undefined = undefined;
+  readonly #used: ShapeSet = { low: 0, high: 0 };
+  #defined: ShapeSet | undefined = undefined;
   readonly #entry = (value: unknown, key: unknown): void => {
     if (typeof key !== "string") throw notPlain(`map with a key of type ${typeof key}`);
     this.#string(key);
@@ -45,6 +65,46 @@ class Packer {
     if (this.#containers > maxContainers(this.#at))
       throw tooBig("The body has too many containers for its size", this.#at);
     return this.#out.subarray(0, this.#at);
+  }
+
+  /**
+   * A KV alone, with the shapes of `table`. Those that are not in `defined` are defined where they are first used, and
+   * then in it; without `defined` no definition is written. Gives nothing for what only a body of its own can hold.
+   */
+  packAlone(kv: readonly unknown[], table: ShapeTable, defined: ShapeSet | undefined): KVBytes | undefined {
+    if (this.#out.length > KEPT_BUFFER_BYTES) this.#out = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
+    this.#at = 0;
+    this.#depth = KV_DEPTH;
+    this.#containers = 0;
+    this.#used.low = 0;
+    this.#used.high = 0;
+    this.#defined = defined;
+    this.#table = table;
+    try {
+      const valueEnd = this.#kv(kv);
+      // So that any number of them have no more containers than a body of their size may.
+      if (defined === undefined && this.#containers * 4 > this.#at) return undefined;
+      return { source: this.#out, end: this.#at, used: this.#used, tail: this.#at - valueEnd };
+    } catch (error) {
+      if (error === NOT_ALONE) return undefined;
+      throw error;
+    } finally {
+      this.#table = undefined;
+      this.#defined = undefined;
+    }
+  }
+
+  /** Gives where the value ends. */
+  #kv(kv: readonly unknown[]): number {
+    const { length } = kv;
+    this.#reserve(VALUE_BYTES);
+    this.#listHeader(length);
+    this.#open(length);
+    this.#value(kv[0]);
+    this.#value(kv[1]);
+    const valueEnd = this.#at;
+    for (let i = 2; i < length; i++) this.#value(kv[i]);
+    return valueEnd;
   }
 
   #value(value: unknown): void {
@@ -67,6 +127,8 @@ class Packer {
         else this.#record(value);
         return;
       case "undefined":
+        // The same as a field that is absent: what is alone has one form only.
+        if (this.#table !== undefined) throw NOT_ALONE;
         this.#out[this.#at++] = 0xd4;
         this.#out[this.#at++] = 0;
         this.#out[this.#at++] = 0;
@@ -163,16 +225,53 @@ class Packer {
   }
 
   #record(value: object): void {
+    if (value instanceof PackedKVs) {
+      this.#packed(value);
+      return;
+    }
     if (!isPlain(value)) throw notPlain(tagOf(value));
     const names = Object.keys(value);
-    const known = this.#shapeOf(names);
-    if (known >= 0) this.#out[this.#at++] = RECORD_ID_MIN + known;
-    else this.#define(names);
+    if (this.#table !== undefined) this.#tableShape(names, this.#table);
+    else {
+      const known = this.#shapeOf(names);
+      if (known >= 0) this.#out[this.#at++] = RECORD_ID_MIN + known;
+      else this.#define(names);
+    }
     this.#open(names.length);
     // By name: a list of the values would be made for every record.
     const fields = value as Readonly<Record<string, unknown>>;
     for (let i = 0; i < names.length; i++) this.#value(fields[names[i] as string]);
     this.#depth--;
+  }
+
+  #packed(kvs: PackedKVs): void {
+    this.#reserve(VALUE_BYTES);
+    this.#listHeader(kvs.count);
+    this.#open(0);
+    this.#depth--;
+    this.#reserve(kvs.bytes);
+    const out = this.#out;
+    for (const { source, start, end, type } of kvs.parts) {
+      this.#at += source.copy(out, this.#at, start, end);
+      if (type !== undefined) out[this.#at - 1] = type;
+    }
+  }
+
+  #tableShape(names: readonly string[], table: ShapeTable): void {
+    const index = table.indexOf(names);
+    if (index < 0) throw NOT_ALONE;
+    const used = this.#used;
+    const bit = 1 << (index & 31);
+    if (index < 32) used.low |= bit;
+    else used.high |= bit;
+    const defined = this.#defined;
+    if (defined === undefined || ((index < 32 ? defined.low : defined.high) & bit) !== 0) {
+      this.#out[this.#at++] = RECORD_ID_MIN + index;
+      return;
+    }
+    if (index < 32) defined.low |= bit;
+    else defined.high |= bit;
+    this.#writeDefinition(index, names);
   }
 
   #shapeOf(names: readonly string[]): number {
@@ -187,6 +286,10 @@ class Packer {
     const index = this.#nextShape;
     this.#nextShape = (index + 1) % RECORD_ID_COUNT;
     this.#shapes[index] = names;
+    this.#writeDefinition(index, names);
+  }
+
+  #writeDefinition(index: number, names: readonly string[]): void {
     this.#containers += DEFINITION_COST;
     this.#out[this.#at++] = 0xd4;
     this.#out[this.#at++] = 0x72;
@@ -251,12 +354,6 @@ function headerBytes(length: number): 1 | 2 | 3 | 5 {
   return length < 0x20 ? 1 : length < 0x100 ? 2 : length < 0x1_0000 ? 3 : 5;
 }
 
-function isSameShape(shape: readonly string[], names: readonly string[]): boolean {
-  if (shape.length !== names.length) return false;
-  for (let i = 0; i < names.length; i++) if (shape[i] !== names[i]) return false;
-  return true;
-}
-
 function tooBig(message: string, limit: number): ProtoError {
   return new ProtoError("PROTO_TOO_BIG", message, { data: { limit } });
 }
@@ -275,4 +372,12 @@ let packer: Packer | undefined;
 export function packBody(fields: readonly unknown[]): Uint8Array {
   packer ??= new Packer();
   return packer.pack(fields);
+}
+
+/**
+ * One KV (as a list, in wire form) with the shapes of a table, see `packAlone`. Good until the next call, as above; throws as above.
+ */
+export function packKV(kv: readonly unknown[], table: ShapeTable, defined?: ShapeSet): KVBytes | undefined {
+  packer ??= new Packer();
+  return packer.packAlone(kv, table, defined);
 }

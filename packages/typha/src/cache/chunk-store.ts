@@ -1,5 +1,6 @@
-import type { KV } from "@bulrush/proto";
 import { must } from "@bulrush/base";
+import { type KV, type KVPacking, PackedKV } from "@bulrush/proto";
+import { packIfPossible, Slab, type SlabCapture, type Slot, slotsOf } from "./slab.ts";
 
 /** One chunk at one moment, for a snapshot of that moment: either its encoding, or the slots to encode. */
 export interface ChunkCapture {
@@ -8,34 +9,35 @@ export interface ChunkCapture {
   /** The encoded slots, when they were still at hand. */
   readonly frames: readonly Buffer[] | undefined;
   /** Never changed by the store; undefined when there are frames. */
-  readonly slots: readonly (KV | undefined)[] | undefined;
+  readonly slots: SlabCapture | undefined;
 }
 
 /** A run of slots that is encoded together. */
 export interface Chunk {
-  slots: (KV | undefined)[];
+  readonly slab: Slab;
   used: number;
-  /** Invariant: undefined, or the encoding of exactly `slots`. */
+  /** Invariant: undefined, or the encoding of exactly what is in `slab`. */
   frames: readonly Buffer[] | undefined;
-  /** Invariant: true while a capture may hold `slots`; the next change then goes to a copy. */
-  captured: boolean;
 }
 
 /**
  * The present KVs in numbered slots, some hundred to a chunk. A slot belongs to one key from insert to remove and may
- * then be given to another. KVs are immutable: a change replaces the object.
+ * then be given to another. KVs are immutable: a change replaces the slot. With a packing, they are held as the bytes
+ * that messages carry.
  *
  * Invariant: a slot is either in use, or in `#free`, or beyond `#end`.
  */
 export class ChunkStore {
   readonly #slotsPerChunk: number;
+  readonly #packing: KVPacking | undefined;
   readonly #chunks: Chunk[] = [];
   readonly #free: number[] = [];
   #end = 0;
   #size = 0;
 
-  constructor(slotsPerChunk: number) {
+  constructor(slotsPerChunk: number, packing?: KVPacking) {
     this.#slotsPerChunk = slotsPerChunk;
+    this.#packing = packing;
   }
 
   /** How many slots are in use. */
@@ -48,29 +50,51 @@ export class ChunkStore {
     return this.#end;
   }
 
+  /** The KV of a slot; a new object each time where it is packed. */
   get(position: number): KV | undefined {
-    return this.#chunks[this.#chunkOf(position)]?.slots[position % this.#slotsPerChunk];
+    const slot = this.slotAt(position);
+    return slot === undefined ? undefined : this.kvOf(slot);
+  }
+
+  /** What a slot holds. It stays what it is, whatever changes. */
+  slotAt(position: number): Slot | undefined {
+    return this.#chunks[this.#chunkOf(position)]?.slab.get(position % this.#slotsPerChunk);
+  }
+
+  kvOf(slot: Slot): KV {
+    return slot instanceof PackedKV ? must(this.#packing, "what has packed it").unpack(slot) : slot;
+  }
+
+  /** The KVs of a capture, in order of position. */
+  kvsOf(capture: SlabCapture): KV[] {
+    return slotsOf(capture).map((slot) => this.kvOf(slot));
+  }
+
+  /** What to put into the store for a KV; good until the next call. */
+  slotFor(kv: KV): Slot {
+    return this.#packing === undefined ? kv : packIfPossible(kv, this.#packing);
   }
 
   /** Puts a new KV into a free slot and gives its position. */
-  insert(kv: KV): number {
+  insert(slot: Slot): number {
     const position = this.#free.pop() ?? this.#end++;
     const chunk = this.#writable(position);
-    chunk.slots[position % this.#slotsPerChunk] = kv;
     chunk.used++;
     this.#size++;
+    chunk.slab.set(position % this.#slotsPerChunk, slot);
+    if (this.#end === position + 1 && this.#end % this.#slotsPerChunk === 0) chunk.slab.settle();
     return position;
   }
 
   /** Replaces the KV in a slot that is in use. */
-  replace(position: number, kv: KV): void {
-    this.#writable(position).slots[position % this.#slotsPerChunk] = kv;
+  replace(position: number, slot: Slot): void {
+    this.#writable(position).slab.set(position % this.#slotsPerChunk, slot);
   }
 
   /** Frees a slot that is in use. */
   remove(position: number): void {
     const chunk = this.#writable(position);
-    chunk.slots[position % this.#slotsPerChunk] = undefined;
+    chunk.slab.set(position % this.#slotsPerChunk, undefined);
     chunk.used--;
     this.#size--;
     this.#free.push(position);
@@ -82,17 +106,16 @@ export class ChunkStore {
     for (const chunk of this.#chunks) {
       if (chunk.used === 0) continue;
       const { used, frames } = chunk;
-      if (frames === undefined) chunk.captured = true;
-      captures.push({ chunk, used, frames, slots: frames === undefined ? chunk.slots : undefined });
+      captures.push({ chunk, used, frames, slots: frames === undefined ? chunk.slab.capture() : undefined });
     }
     return captures;
   }
 
   /** Keeps the encoding of a capture for the next snapshot, unless the chunk has changed since. */
   keepFrames(capture: ChunkCapture, frames: readonly Buffer[]): void {
-    const { chunk } = capture;
-    if (chunk.slots !== capture.slots) return;
-    chunk.captured = false;
+    const { chunk, slots } = capture;
+    if (slots === undefined || !chunk.slab.is(slots)) return;
+    chunk.slab.release();
     chunk.frames = frames;
   }
 
@@ -111,13 +134,9 @@ export class ChunkStore {
   #writable(position: number): Chunk {
     const index = this.#chunkOf(position);
     if (index === this.#chunks.length) {
-      this.#chunks.push({ slots: [], used: 0, frames: undefined, captured: false });
+      this.#chunks.push({ slab: new Slab(this.#slotsPerChunk, this.#packing), used: 0, frames: undefined });
     }
     const chunk = must(this.#chunks[index], "the chunk of a position");
-    if (chunk.captured) {
-      chunk.slots = chunk.slots.slice();
-      chunk.captured = false;
-    }
     chunk.frames = undefined;
     return chunk;
   }

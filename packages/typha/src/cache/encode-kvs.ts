@@ -1,10 +1,17 @@
-import { type KV, ProtoError, type ServerMessage } from "@bulrush/proto";
+import { type KV, type KVPacking, type PackedMessage, ProtoError, type ServerMessage } from "@bulrush/proto";
 
 /**
  * Encodes a message into a whole websocket frame, header and payload in one Buffer that the caller may keep. Throws a
  * ProtoError when no client would take it.
  */
 export type FrameEncoder = (message: ServerMessage) => Buffer;
+
+/** How a cache holds KVs as bytes, and makes frames of them. */
+export interface PackedFrames {
+  readonly packing: KVPacking;
+  /** As a FrameEncoder; the bytes may differ in the ids of records. */
+  readonly encode: (message: PackedMessage) => Buffer;
+}
 
 /** The parts of {@link encodeKVs}, in order of the KVs. */
 export type EncodedPart =

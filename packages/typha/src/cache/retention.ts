@@ -1,10 +1,10 @@
-import type { KV } from "@bulrush/proto";
 import { type Breadcrumb, CRUMB_OVERHEAD_BYTES } from "./breadcrumb.ts";
+import type { Slot } from "./slab.ts";
 
 /** What a slot held before a breadcrumb. */
 export interface UndoEntry {
   readonly position: number;
-  readonly before: KV | undefined;
+  readonly before: Slot | undefined;
 }
 
 interface Retained {
@@ -13,7 +13,7 @@ interface Retained {
   readonly bytes: number;
 }
 
-/** Guess at an old KV that only `undo` keeps alive. */
+/** Guess at an old KV that only `undo` keeps alive: an object, or its share of a slab that has moved. */
 const OLD_KV_BYTES = 1024;
 
 /**
@@ -58,10 +58,10 @@ export class Retention {
   }
 
   /** What the slots that changed after `sequence` held at it; `undefined` when that breadcrumb is not held. */
-  before(sequence: number): ReadonlyMap<number, KV | undefined> | undefined {
+  before(sequence: number): ReadonlyMap<number, Slot | undefined> | undefined {
     const oldest = this.#items[this.#start];
     if (oldest === undefined || this.at(sequence) === undefined) return undefined;
-    const held = new Map<number, KV | undefined>();
+    const held = new Map<number, Slot | undefined>();
     for (let i = this.#start + sequence - oldest.crumb.sequence + 1; i < this.#items.length; i++) {
       for (const { position, before } of this.#items[i]?.undo ?? []) {
         if (!held.has(position)) held.set(position, before);

@@ -28,11 +28,11 @@ export class SlotDigests {
     this.#store = store;
   }
 
-  /** The slot at `position` is about to hold something else than `before`. */
-  onChange(position: number, before: KV | undefined): void {
+  /** The slot at `position` is about to hold something else than a KV of `pathBefore`, if it held any. */
+  onChange(position: number, pathBefore: string | undefined): void {
     if (position >= this.#scanned) return;
     const hash = this.#hashes[position];
-    if (hash !== undefined && before !== undefined) this.#digests.remove(before.path, hash);
+    if (hash !== undefined && pathBefore !== undefined) this.#digests.remove(pathBefore, hash);
     this.#hashes[position] = undefined;
     this.#stale.add(position);
   }

@@ -1,10 +1,11 @@
 import { must } from "@bulrush/base";
 import { type SyncStatus, sameValue, type Update } from "@bulrush/model";
-import { bucketCountOf, type KV, type SyncerType } from "@bulrush/proto";
+import { bucketCountOf, type KV, type KVListMaker, PackedKV, ProtoError, type SyncerType } from "@bulrush/proto";
 import { Breadcrumb, CRUMB_OVERHEAD_BYTES } from "./breadcrumb.ts";
 import { ChunkStore } from "./chunk-store.ts";
-import { encodeKVs, type FrameEncoder } from "./encode-kvs.ts";
+import { encodeKVs, type FrameEncoder, type PackedFrames } from "./encode-kvs.ts";
 import { Retention, type UndoEntry } from "./retention.ts";
+import { packIfPossible, type Slot } from "./slab.ts";
 import { SlotDigests } from "./slot-digests.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { type SnapshotCounters, SnapshotShelf } from "./snapshot-shelf.ts";
@@ -14,6 +15,8 @@ export interface SnapshotCacheOptions {
   /** Random, one per life of a cache: sequences of another epoch mean nothing here. */
   readonly epoch: string;
   readonly encodeFrame: FrameEncoder;
+  /** KVs are held as bytes where that is possible. Default: as objects. */
+  readonly packed?: PackedFrames | undefined;
   /** Lets timers and sockets have their turn between two chunks of a snapshot. */
   readonly yieldTurn: () => Promise<void>;
   /** Wall clock of the first breadcrumb, Unix ms. */
@@ -69,6 +72,8 @@ export interface Difference {
 
 interface Change {
   readonly kv: KV;
+  /** What the store holds of it; of a delete, the KV. */
+  readonly slot: Slot;
   readonly undo: UndoEntry;
 }
 
@@ -120,13 +125,14 @@ export class SnapshotCache {
     this.epoch = options.epoch;
     this.#maxBatch = options.maxBatch ?? 100;
     this.#maxFrameBytes = options.maxFrameBytes ?? 1024 * 1024;
-    this.#store = new ChunkStore(options.slotsPerChunk ?? 512);
+    this.#store = new ChunkStore(options.slotsPerChunk ?? 512, options.packed?.packing);
     this.#digests = new SlotDigests(this.#store);
     this.#shelf = new SnapshotShelf({
       store: this.#store,
       head: () => this.#head,
       isRetained: (crumb) => this.at(crumb.sequence) !== undefined,
       encodeFrame: options.encodeFrame,
+      packed: options.packed,
       yieldTurn: options.yieldTurn,
       maxFrameBytes: this.#maxFrameBytes,
       reuseBytes: options.reuseBytes ?? 64 * 1024,
@@ -244,7 +250,7 @@ export class SnapshotCache {
     if (before === undefined) return undefined;
     const kvs: KV[] = [];
     for (const [position, kv] of this.#store.entries()) if (!before.has(position)) kvs.push(kv);
-    for (const kv of before.values()) if (kv !== undefined) kvs.push(kv);
+    for (const slot of before.values()) if (slot !== undefined) kvs.push(this.#store.kvOf(slot));
     return kvs;
   }
 
@@ -259,29 +265,51 @@ export class SnapshotCache {
   #apply(update: Update): Change | undefined {
     const { path, value, revision } = update;
     const position = this.#positions.get(path);
+    const store = this.#store;
     if (position === undefined) {
       if (value === undefined) return undefined;
       const kv: KV = { path, value, revision, updateType: "new" };
-      const inserted = this.#store.insert(kv);
+      const inserted = store.insert(store.slotFor(kv));
+      const slot = must(store.slotAt(inserted), "the slot that was filled");
       this.#digests.onChange(inserted, undefined);
       this.#positions.set(path, inserted);
-      return { kv, undo: { position: inserted, before: undefined } };
+      return { kv, slot, undo: { position: inserted, before: undefined } };
     }
-    const before = must(this.#store.get(position), "the KV of a known path");
+    const before = must(store.slotAt(position), "the KV of a known path");
     if (value === undefined) {
-      this.#digests.onChange(position, before);
-      this.#store.remove(position);
+      const kv: KV = { path, value: undefined, revision, updateType: "deleted" };
+      this.#digests.onChange(position, path);
+      store.remove(position);
       this.#positions.delete(path);
-      return { kv: { path, value: undefined, revision, updateType: "deleted" }, undo: { position, before } };
+      return { kv, slot: kv, undo: { position, before } };
     }
-    if (sameValue(before.value, value)) return undefined;
-    this.#digests.onChange(position, before);
-    this.#store.replace(position, { path, value, revision, updateType: "new" });
-    return { kv: { path, value, revision, updateType: "updated" }, undo: { position, before } };
+    const fresh = store.slotFor({ path, value, revision, updateType: "new" });
+    if (this.#isSame(before, fresh, value)) return undefined;
+    this.#digests.onChange(position, path);
+    store.replace(position, fresh);
+    const slot = must(store.slotAt(position), "the slot that was filled");
+    return { kv: { path, value, revision, updateType: "updated" }, slot, undo: { position, before } };
+  }
+
+  /** Whether what is held of a path has the content of `value`, which is `slot`. */
+  #isSame(held: Slot, slot: Slot, value: unknown): boolean {
+    const { packed } = this.#options;
+    if (packed !== undefined && held instanceof PackedKV && slot instanceof PackedKV) {
+      const isSame = packed.packing.isSameValue(held, slot);
+      if (isSame !== undefined) return isSame;
+    }
+    return sameValue(this.#store.kvOf(held).value, value);
   }
 
   /** One breadcrumb, or several when the KVs are too large for one frame. */
   #appendBatch(batch: readonly Change[], status: SyncStatus, input: PublishInput, crumbs: Breadcrumb[]): void {
+    const packed = this.#packedFrame(batch, input);
+    if (packed !== undefined) {
+      const undo = batch.map((change) => change.undo);
+      const whole = status === this.#head.status ? packed : Buffer.concat([packed, this.#statusFrame(status)]);
+      this.#append(whole, undo, status, input, crumbs);
+      return;
+    }
     let taken = 0;
     encodeKVs(
       batch.map((change) => change.kv),
@@ -309,8 +337,8 @@ export class SnapshotCache {
     this.#options.onUnsendable?.(kv.path, reason);
     // A later change of the same publish may have taken its place already.
     const present = this.#store.get(position);
-    if (present?.value !== kv.value) return;
-    this.#digests.onChange(position, present);
+    if (present?.path !== kv.path || !sameValue(present.value, kv.value)) return;
+    this.#digests.onChange(position, kv.path);
     if (before !== undefined) this.#store.replace(position, before);
     else {
       this.#store.remove(position);
@@ -327,6 +355,31 @@ export class SnapshotCache {
       kvs,
       seenAtMs: input.seenAtMs ?? input.nowMs,
     });
+  }
+
+  /** The frame of the next breadcrumb from what is packed already; undefined where something is not, or it is too large. */
+  #packedFrame(batch: readonly Change[], input: PublishInput): Buffer | undefined {
+    const { packed } = this.#options;
+    if (packed === undefined) return undefined;
+    const maker = packed.packing.list();
+    for (const { kv, slot } of batch) {
+      // In a snapshot it will be a new one.
+      if (slot instanceof PackedKV ? !maker.add(slot, kv.updateType === "updated") : !addDelete(kv, packed, maker))
+        return undefined;
+    }
+    try {
+      const frame = packed.encode({
+        type: "delta",
+        fromSequence: this.#head.sequence,
+        sequence: this.#head.sequence + 1,
+        kvs: maker.end(),
+        seenAtMs: input.seenAtMs ?? input.nowMs,
+      });
+      return frame.length <= this.#maxFrameBytes ? frame : undefined;
+    } catch (error) {
+      if (error instanceof ProtoError) return undefined;
+      throw error;
+    }
   }
 
   #statusFrame(status: SyncStatus): Buffer {
@@ -356,4 +409,12 @@ export class SnapshotCache {
     this.#shelf.onAppend(frame.length);
     crumbs.push(crumb);
   }
+}
+
+/** A delete is packed when it is sent. False for anything else that is not packed. */
+function addDelete(kv: KV, { packing }: PackedFrames, maker: KVListMaker): boolean {
+  const packed = kv.value === undefined ? packIfPossible(kv, packing) : kv;
+  if (!(packed instanceof PackedKV)) return false;
+  const { source, start, end, tail, low, high, sum } = packed;
+  return maker.add(new PackedKV(Buffer.from(source.subarray(start, end)), 0, end - start, tail, low, high, sum));
 }

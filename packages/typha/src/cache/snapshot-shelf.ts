@@ -1,7 +1,7 @@
 import type { KV } from "@bulrush/proto";
 import type { Breadcrumb } from "./breadcrumb.ts";
 import type { ChunkStore } from "./chunk-store.ts";
-import type { FrameEncoder } from "./encode-kvs.ts";
+import type { FrameEncoder, PackedFrames } from "./encode-kvs.ts";
 import { buildPart, buildSnapshot, type Snapshot } from "./snapshot.ts";
 
 export interface SnapshotShelfOptions {
@@ -9,6 +9,7 @@ export interface SnapshotShelfOptions {
   readonly head: () => Breadcrumb;
   readonly isRetained: (crumb: Breadcrumb) => boolean;
   readonly encodeFrame: FrameEncoder;
+  readonly packed: PackedFrames | undefined;
   readonly yieldTurn: () => Promise<void>;
   readonly maxFrameBytes: number;
   /** A snapshot is handed out again until the breadcrumbs after it come to this much. */
@@ -74,9 +75,9 @@ export class SnapshotShelf {
   async takePart(name: string, kvs: readonly KV[]): Promise<Snapshot> {
     let part = this.#parts.get(name);
     if (part === undefined) {
-      const { head, encodeFrame, yieldTurn, maxFrameBytes } = this.#options;
+      const { head, encodeFrame, packed, yieldTurn, maxFrameBytes } = this.#options;
       this.counters.parts++;
-      part = buildPart(kvs, { crumb: head(), encodeFrame, yieldTurn, maxFrameBytes });
+      part = buildPart(kvs, { crumb: head(), encodeFrame, packed, yieldTurn, maxFrameBytes });
       this.#parts.set(name, part);
       part.catch(() => this.#parts.delete(name));
     }
@@ -116,11 +117,11 @@ export class SnapshotShelf {
   }
 
   async #build(): Promise<Snapshot> {
-    const { store, head, encodeFrame, yieldTurn, maxFrameBytes } = this.#options;
+    const { store, head, encodeFrame, packed, yieldTurn, maxFrameBytes } = this.#options;
     this.counters.generated++;
     this.#bytesSince = 0;
     try {
-      const snapshot = await buildSnapshot({ store, crumb: head(), encodeFrame, yieldTurn, maxFrameBytes });
+      const snapshot = await buildSnapshot({ store, crumb: head(), encodeFrame, packed, yieldTurn, maxFrameBytes });
       this.counters.bytes = snapshot.bytes;
       this.#latest = snapshot;
       return snapshot;

@@ -1,8 +1,9 @@
 import { must } from "@bulrush/base";
-import type { KV } from "@bulrush/proto";
+import { type KV, ProtoError } from "@bulrush/proto";
 import type { Breadcrumb } from "./breadcrumb.ts";
 import type { ChunkCapture, ChunkStore } from "./chunk-store.ts";
-import { encodeKVs, type FrameEncoder } from "./encode-kvs.ts";
+import { encodeKVs, type FrameEncoder, type PackedFrames } from "./encode-kvs.ts";
+import { addAll, type SlabCapture } from "./slab.ts";
 
 /** Every KV that exists at one breadcrumb, and nothing else, ready to be written. Immutable and shared by all. */
 export interface Snapshot {
@@ -20,6 +21,7 @@ export interface Snapshot {
 interface BuildOptions {
   readonly crumb: Breadcrumb;
   readonly encodeFrame: FrameEncoder;
+  readonly packed: PackedFrames | undefined;
   readonly maxFrameBytes: number;
   /** Lets everything else have its turn; called after each chunk that was encoded. */
   readonly yieldTurn: () => Promise<void>;
@@ -116,11 +118,23 @@ class Pieces {
   }
 }
 
-function encodeChunk(capture: ChunkCapture, options: BuildOptions): Buffer[] {
-  return encodeKVList(
-    (capture.slots ?? []).filter((slot): slot is KV => slot !== undefined),
-    options,
-  );
+function encodeChunk(capture: ChunkCapture, options: BuildOptions & { readonly store: ChunkStore }): Buffer[] {
+  const slots = must(capture.slots, "the slots of a chunk without frames");
+  const frame = options.packed === undefined ? undefined : encodePacked(slots, options.packed, options.maxFrameBytes);
+  return frame === undefined ? encodeKVList(options.store.kvsOf(slots), options) : [frame];
+}
+
+/** A chunk that is all packed, in one frame; undefined where it is not, or is too large for one. */
+function encodePacked(slots: SlabCapture, packed: PackedFrames, maxFrameBytes: number): Buffer | undefined {
+  const maker = packed.packing.list();
+  if (!addAll(slots, maker)) return undefined;
+  try {
+    const frame = packed.encode({ type: "snapshot", kvs: maker.end() });
+    return frame.length <= maxFrameBytes ? frame : undefined;
+  } catch (error) {
+    if (error instanceof ProtoError) return undefined;
+    throw error;
+  }
 }
 
 function encodeKVList(kvs: readonly KV[], options: BuildOptions): Buffer[] {

@@ -1,5 +1,5 @@
-import { frameMessage } from "@bulrush/proto";
-import type { FrameEncoder } from "../cache/encode-kvs.ts";
+import { type EncodeOptions, frameMessage, framePackedMessage, KVPacking } from "@bulrush/proto";
+import type { FrameEncoder, PackedFrames } from "../cache/encode-kvs.ts";
 import { sharedCopy } from "../cache/shared-bytes.ts";
 
 /**
@@ -10,15 +10,25 @@ const COMPRESS_FROM_BYTES = 1024;
 const COMPRESS_SMALL_FROM_BYTES = 400;
 const MANY_CLIENTS = 100;
 
+export interface FrameEncoders {
+  readonly encodeFrame: FrameEncoder;
+  readonly packed: PackedFrames;
+}
+
 /**
- * The codec of everything that is shared between clients. `clients`: how many share it at the moment. `forThreads`:
- * deltas are made in memory that other threads see too.
+ * The codec of everything that is shared between clients, for one cache. `clients`: how many share it at the moment.
+ * `forThreads`: deltas are made in memory that other threads see too.
  */
-export function createFrameEncoder(clients: () => number, forThreads: boolean = false): FrameEncoder {
-  return (message) => {
-    const frame = frameMessage(message, {
-      compressFromBytes: clients() >= MANY_CLIENTS ? COMPRESS_SMALL_FROM_BYTES : COMPRESS_FROM_BYTES,
-    });
-    return forThreads && message.type === "delta" ? sharedCopy(frame) : frame;
+export function createFrameEncoders(clients: () => number, forThreads: boolean = false): FrameEncoders {
+  const options = (): EncodeOptions => ({
+    compressFromBytes: clients() >= MANY_CLIENTS ? COMPRESS_SMALL_FROM_BYTES : COMPRESS_FROM_BYTES,
+  });
+  const place = (type: string, frame: Buffer): Buffer => (forThreads && type === "delta" ? sharedCopy(frame) : frame);
+  return {
+    encodeFrame: (message) => place(message.type, frameMessage(message, options())),
+    packed: {
+      packing: new KVPacking(),
+      encode: (message) => place(message.type, framePackedMessage(message, options())),
+    },
   };
 }

@@ -6,7 +6,7 @@ import type { Logger } from "@bulrush/service";
 import { SnapshotCache } from "../cache/snapshot-cache.ts";
 import type { ServedStream } from "../server/sync-server.ts";
 import { CacheFeeder } from "./cache-feeder.ts";
-import { createFrameEncoder } from "./frame-encoder.ts";
+import { createFrameEncoders } from "./frame-encoder.ts";
 import { kindWords } from "./kind-words.ts";
 import type { CacheMetrics } from "./pipeline-metrics.ts";
 import { ReachedRevision } from "./reached-revision.ts";
@@ -72,7 +72,7 @@ export class Pipeline {
     this.cache = new SnapshotCache({
       syncer: type,
       epoch: options.epoch,
-      encodeFrame: createFrameEncoder(options.clients, options.forThreads),
+      ...createFrameEncoders(options.clients, options.forThreads),
       yieldTurn,
       nowMs: clock.nowMs(),
       maxBatch: options.maxBatch,

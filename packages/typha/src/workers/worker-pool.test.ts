@@ -4,7 +4,7 @@ import { ManualClock, must, seededRandom } from "@bulrush/base";
 import { frameMessage } from "@bulrush/proto";
 import { createMetrics, memoryLogger, type MemoryLogger, type Metrics } from "@bulrush/service";
 import { SnapshotCache } from "../cache/snapshot-cache.ts";
-import { createFrameEncoder } from "../pipeline/frame-encoder.ts";
+import { createFrameEncoders } from "../pipeline/frame-encoder.ts";
 import { createServerMetrics } from "../server/server-metrics.ts";
 import { DEFAULT_SERVER_SETTINGS, type SyncServerSettings } from "../server/settings.ts";
 import { FakeTransport } from "../testing/fake-transport.ts";
@@ -45,7 +45,7 @@ function scene(t: TestContext, { workers = 2, settings = {}, retainBytes = 1 << 
     syncer: "felix",
     epoch: "first",
     nowMs: clock.nowMs(),
-    encodeFrame: createFrameEncoder(() => 1, true),
+    ...createFrameEncoders(() => 1, true),
     yieldTurn: turn,
     slotsPerChunk: 4,
     retainBytes,
@@ -149,6 +149,7 @@ test("WorkerPool: a worker that ends is started again, its clients resume there,
   assert.match(page, /bulrush_typha_streams_begun\{syncer="felix",resume="deltas"\} 1/);
   assert.match(page, /typha_connections_streaming\{syncer="felix"\} 2/);
   assert.match(page, /bulrush_typha_worker_restarts 1/);
+  assert.match(page, /bulrush_typha_worker_eventloop_utilization\{worker="2"\} 0.2\n/);
 });
 
 test("WorkerPool: a worker that keeps ending is started after pauses that grow", async (t) => {
@@ -321,7 +322,7 @@ for (const seed of [1, 2, 3, 4, 5, 6])
 
 test("frames of deltas are in memory that threads share, and the bytes are those of other frames", () => {
   const message = { type: "delta", fromSequence: 0, sequence: 1, kvs: [], seenAtMs: 1 } as const;
-  const frame = createFrameEncoder(() => 1, true)(message);
+  const frame = createFrameEncoders(() => 1, true).encodeFrame(message);
   assert.ok(frame.buffer instanceof SharedArrayBuffer);
   assert.deepEqual(frame, frameMessage(message));
 });
