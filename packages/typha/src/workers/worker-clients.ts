@@ -1,4 +1,3 @@
-import type { SyncerType } from "@bulrush/proto";
 import type { Gauge, Logger } from "@bulrush/service";
 import type { BalancedStream } from "../limit/balancer.ts";
 import { ClientRegistry } from "../server/client-registry.ts";
@@ -38,7 +37,7 @@ export class WorkerClients {
       if (stream.isLeaving) return [];
       return {
         clientId: stream.hello.clientId,
-        type: stream.hello.syncer satisfies SyncerType,
+        type: stream.hello.syncer,
         connectedAtMs: stream.connectedAtMs,
         goodbye: (reason: string, peers: readonly string[]) => {
           stream.isLeaving = true;
