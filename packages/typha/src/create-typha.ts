@@ -51,7 +51,7 @@ export interface TyphaDependencies {
   readonly openServices?: () => Promise<DatastoreWriter>;
   /** Told to clients in the welcome: the host's or pod's name. */
   readonly serverName: string;
-  /** Starts a connection worker, where the settings ask for any. Default: a thread of its own. */
+  /** Starts a connection worker, where the settings ask for any. Default: a thread of its own, with the system's clock. */
   readonly startThread?: StartThread;
 }
 
