@@ -34,7 +34,10 @@ function makeFleet({ seed = 1, settings, ...more }: Case): SimulatedFleet {
   return new SimulatedFleet({ ...more, clock: new ManualClock(1e12), random: seededRandom(seed), settings: all });
 }
 
-/** What is promised five minutes after a change: all within a tenth, few moved twice, nobody sent into the void. */
+/**
+ * What is promised five minutes after a change: all within a tenth, under 1 % moved twice, nobody sent into the void. Of
+ * fewer than 200 streams one may be.
+ */
 function assertLevel(
   fleet: SimulatedFleet,
   { connections, types = [] }: Pick<Case, "connections" | "types">,
@@ -51,7 +54,7 @@ function assertLevel(
   const [least = 0] = counts;
   const most = counts.at(-1) ?? 0;
   assert.ok(most - least <= Math.max(1, 0.1 * mean), `${what}: ${counts.join(" ")}`);
-  assert.ok(fleet.movedTwice < Math.max(1, 0.01 * connections), `${what}: ${fleet.movedTwice} moved twice`);
+  assert.ok(fleet.movedTwice < Math.max(2, 0.01 * connections), `${what}: ${fleet.movedTwice} moved twice`);
   assert.equal(fleet.badSheds, 0, `${what}: streams shed without room elsewhere`);
 }
 
@@ -116,7 +119,9 @@ test("Balancer sheds down to the limit without levelling, and no further", async
   fleet.stop();
 });
 
-test("Balancer levels any fleet after any few changes", async () => {
+test("Balancer levels any fleet after any few changes, and moves under 1 % of all streams twice", async () => {
+  let streams = 0;
+  let movedTwice = 0;
   const settings = fc.record({
     lower: fc.constantFrom(1, 400),
     syncerTypes: fc.integer({ min: 3, max: 4 }),
@@ -144,6 +149,8 @@ test("Balancer levels any fleet after any few changes", async () => {
         else fleet.crashOne();
         await fleet.run(5);
         assertLevel(fleet, one, change);
+        streams += one.connections;
+        movedTwice += fleet.movedTwice;
         if (fleet.counts.length === 1) break;
       }
       fleet.stop();
@@ -151,6 +158,7 @@ test("Balancer levels any fleet after any few changes", async () => {
     // The same fleets each time, as a run is many minutes of many servers.
     IS_LONG ? { numRuns: 300 } : { numRuns: 8, seed: 5629 },
   );
+  assert.ok(movedTwice < 0.01 * streams, `${movedTwice} of ${streams} moved twice`);
 });
 
 test("Balancer keeps the upper limit while servers cannot be counted, and works it out again once they can", async () => {

@@ -49,8 +49,8 @@ export class Reservations {
 
   #free(nowMs: number, arrivals: Iterable<Arrival>): readonly Reservation[] {
     const places = this.#places.filter(({ atMs }) => nowMs - atMs < KEPT_MS);
-    const sinceMs = places[0]?.atMs ?? Number.POSITIVE_INFINITY;
-    const came = [...arrivals].filter(({ connectedAtMs }) => connectedAtMs >= sinceMs);
+    const [oldest] = places;
+    const came = oldest === undefined ? [] : [...arrivals].filter((one) => one.connectedAtMs >= oldest.atMs);
     for (const arrival of came.toSorted((a, b) => a.connectedAtMs - b.connectedAtMs)) {
       if (this.#seen.has(arrival.clientId)) continue;
       const index = placeFor(arrival, places);
