@@ -14,8 +14,6 @@ const REASONS = {
   PolicySyncPathPrefix: "there is no policy-sync socket",
   BPFEnabled: "there is no eBPF dataplane",
   IstioDSCPMark: "DSCP is not programmed yet",
-  MetadataAddr: "there is no OpenStack metadata rule",
-  MetadataPort: "there is no OpenStack metadata rule",
   KubeNodePortRanges: "node ports need no rule of their own",
   NetlinkTimeoutSecs: "netlink requests are answered before the call returns",
   LocalSubnetL2Reachability: "proxy ARP is left as the host has it",

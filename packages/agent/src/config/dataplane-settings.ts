@@ -62,6 +62,8 @@ export interface DataplaneSettings {
   readonly NFTablesFlowTableDataIfacePattern: string;
   readonly FlowLogsLocalReporter: "Disabled" | "Enabled" | "";
   readonly ServiceLoopPrevention: "Drop" | "Reject" | "Disabled" | "";
+  readonly MetadataAddr: string;
+  readonly MetadataPort: number;
   readonly NATOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs" | "";
   readonly RouteSyncDisabled: boolean;
   readonly DeviceRouteProtocol: number;
@@ -309,6 +311,12 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     default: "Drop",
     doc: "What happens to packets to service addresses that no service takes.",
   },
+  MetadataAddr: {
+    type: text(),
+    default: "127.0.0.1",
+    doc: "Where OpenStack's metadata service listens; `none` for none. Of use where workloads are OpenStack's: an address other than this one says so, as do a `ClusterType` with openstack in it and the interface prefix `tap`.",
+  },
+  MetadataPort: { type: port(), default: 8775, doc: "Its port.", nonZero: true },
   NATOutgoingExclusions: {
     type: oneOf(["IPPoolsOnly", "IPPoolsAndHostIPs"]),
     default: "IPPoolsOnly",

@@ -108,6 +108,8 @@ export interface DataplaneConfig {
   readonly natInterface: string;
   /** Addresses of the outside that lead to workloads. Those of OpenStack do so without it. */
   readonly floatingIps: boolean;
+  /** Workloads are OpenStack's: what these need of their host is open. Absent elsewhere. */
+  readonly openstack: OpenstackConfig | undefined;
   /** True: no route and no neighbour entry is written or removed. */
   readonly routeSyncDisabled: boolean;
   readonly deviceRouteProtocol: number;
@@ -125,4 +127,9 @@ export interface DataplaneConfig {
   readonly ipsetsRefreshMs: number;
   readonly routeRefreshMs: number;
   readonly interfaceRefreshMs: number;
+}
+
+export interface OpenstackConfig {
+  /** Where the metadata service listens on this host; absent where there is none. */
+  readonly metadata: { readonly address: string; readonly port: number } | undefined;
 }

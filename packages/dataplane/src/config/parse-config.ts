@@ -1,6 +1,6 @@
 import { must } from "@bulrush/base";
 import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
-import type { DataplaneConfig } from "./dataplane-config.ts";
+import type { DataplaneConfig, OpenstackConfig } from "./dataplane-config.ts";
 import { DEFAULT_FAILSAFE_INBOUND, DEFAULT_FAILSAFE_OUTBOUND, readFailsafePorts } from "./failsafe.ts";
 import { type Field, type FieldReader, readBoolean, readChoice, readInteger, readSecondsAsMs } from "./field.ts";
 import { readLogRate } from "./log-rate.ts";
@@ -22,6 +22,8 @@ const DEFAULT_MARK_MASK = 0xffff0000;
 const DEFAULT_MTU_PATTERN = /^((en|wl|ww|sl|ib)[Pcopsvx].*|(eth|wlan|wwan).*)/;
 /** RT_TABLE_DEFAULT, RT_TABLE_MAIN and RT_TABLE_LOCAL. */
 const KERNEL_TABLES: ReadonlySet<number> = new Set([253, 254, 255]);
+/** Where OpenStack's metadata service listens by default. */
+const LOCAL_METADATA = "127.0.0.1";
 const DEFAULT_TABLES = { 4: 1, 6: 2 } as const;
 const DEFAULT_REFRESH_MS = { nftables: 180_000, others: 90_000 } as const;
 
@@ -52,6 +54,10 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
   const wireguard = {
     4: flag("WireguardEnabled", false),
     6: flag("WireguardEnabledV6", false) && ipv6Support,
+  };
+  const metadata = (): OpenstackConfig["metadata"] => {
+    const address = read("MetadataAddr", LOCAL_METADATA, orNone(undefined, readAddress(4)));
+    return address === undefined ? undefined : { address, port: port("MetadataPort", 8775) };
   };
   const isWithoutMark = (wireguard[4] || wireguard[6]) && wireguardMark(mask) === 0;
   if (isWithoutMark)
@@ -111,6 +117,7 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     natAddress: read("NATOutgoingAddress", undefined, orNone(undefined, readAddress(4))),
     natInterface: read("IptablesNATOutgoingInterfaceFilter", "", orNone("", readInterfaceFilter)),
     floatingIps: choice("FloatingIPs", ["Disabled", "Enabled"]) === "Enabled",
+    openstack: isOpenstack(texts) ? { metadata: metadata() } : undefined,
     routeSyncDisabled: flag("RouteSyncDisabled", false),
     deviceRouteProtocol: read("DeviceRouteProtocol", 3, readInteger(1, 255)),
     deviceRouteSourceAddress: read("DeviceRouteSourceAddress", undefined, orNone(undefined, readAddress(4))),
@@ -131,6 +138,17 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     interfaceRefreshMs: refresh("InterfaceRefreshInterval", DEFAULT_REFRESH_MS.others),
   };
   return { config, problems };
+}
+
+/** By the type of the cluster, by the metadata service, or by the prefix that OpenStack's interfaces have. */
+function isOpenstack(texts: ReadonlyMap<string, string>): boolean {
+  const address = texts.get("metadataaddr") ?? "";
+  const prefixes = (texts.get("interfaceprefix") ?? "").split(",").map((prefix) => prefix.trim());
+  return (
+    (texts.get("clustertype") ?? "").toLowerCase().includes("openstack") ||
+    (address !== "" && address !== LOCAL_METADATA && !isNone(address)) ||
+    prefixes.includes("tap")
+  );
 }
 
 function readPrefixes(text: string): Field<readonly string[]> {

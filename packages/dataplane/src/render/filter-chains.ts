@@ -31,6 +31,7 @@ import {
 import { CHAIN, type Topology } from "./topology.ts";
 import { allow, deny } from "./verdicts.ts";
 import { ipipInput, ipipOutput, vxlanInput, vxlanOutput, wireguardInput, wireguardOutput } from "./tunnel-rules.ts";
+import { hostServices } from "./openstack-rules.ts";
 
 const LAYER = "filter";
 
@@ -66,7 +67,7 @@ export function inputChain(config: DataplaneConfig, topology: Topology, family: 
 export function workloadToHostChain(config: DataplaneConfig, family: Family): ChainState {
   const rules: RuleState[] = [];
   if (family === 6) rules.push(rule(...icmpv6Types(NEIGHBOUR_DISCOVERY_TYPES), COUNTER, verdict(ACCEPT)));
-  rules.push(rule(to(CHAIN.fromWorkload)));
+  rules.push(...hostServices(config, family), rule(to(CHAIN.fromWorkload)));
   // The endpoint's chain has ended established flows itself, unless it was told to leave them to others. Answers of a
   // workload to its host are not for the configured action to judge.
   if (config.filterAllowAction === "RETURN") rules.push(rule(established(), COUNTER, verdict(RETURN)));

@@ -12,7 +12,7 @@ import {
 import { HOOK_CHAIN } from "./hook-chain.ts";
 import { type Layer, layered, rule } from "./layer.ts";
 import { manglePostroutingChain, manglePreroutingChain } from "./mangle-chains.ts";
-import { hasPostrouting, natDestinationChain, natPostroutingChain } from "./nat-chains.ts";
+import { hasPostrouting, natOutputChain, natPostroutingChain, natPreroutingChain } from "./nat-chains.ts";
 import { marksPlainPackets, rawOutputChain, rawPreroutingChain, wireguardIncomingChain } from "./raw-chains.ts";
 import type { SetLookup } from "./set-shape.ts";
 import { type Family, jump } from "./statements.ts";
@@ -78,12 +78,14 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
     base.push(hook("raw", "output", PRIORITY.raw, CHAIN.output));
     others.push(rawOutputChain(config, topology, family));
   }
+  const natPrerouting = natPreroutingChain(config, topology, family);
+  if (natPrerouting.rules.length > 0) {
+    base.push(hook("nat", "prerouting", PRIORITY.natDestination, CHAIN.prerouting));
+    others.push(natPrerouting);
+  }
   if (topology.floatingIps[family]) {
-    base.push(
-      hook("nat", "prerouting", PRIORITY.natDestination, CHAIN.prerouting),
-      hook("nat", "output", PRIORITY.natDestination, CHAIN.output),
-    );
-    others.push(natDestinationChain(CHAIN.prerouting), natDestinationChain(CHAIN.output));
+    base.push(hook("nat", "output", PRIORITY.natDestination, CHAIN.output));
+    others.push(natOutputChain());
   }
   if (hasPostrouting(config, topology, family)) {
     base.push(hook("nat", "postrouting", PRIORITY.natPostrouting, CHAIN.postrouting));

@@ -8,6 +8,7 @@ import type { SetLookup } from "./set-shape.ts";
 import { COUNTER, equals, type Family, jump, meta, outInterface, outInterfaces } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
 import { HOST_SETS, tunnelMasquerade, wireguardMasquerade } from "./tunnel-rules.ts";
+import { metadataTranslation } from "./openstack-rules.ts";
 
 /** Ids of the sets of pool networks. */
 export const POOL_SETS = {
@@ -27,9 +28,17 @@ function hasTunnel(topology: Topology, family: Family): boolean {
   return topology.vxlan[family] && topology.tunnelAddress[family];
 }
 
-/** nat-PREROUTING and nat-OUTPUT: what is addressed to a floating address goes to its workload. */
-export function natDestinationChain(name: string): ChainState {
-  return chain("nat", name, [rule(jump(layered("nat", CHAIN.floatingDnat)))]);
+/** nat-OUTPUT: what is addressed to a floating address goes to its workload. */
+export function natOutputChain(): ChainState {
+  return chain("nat", CHAIN.output, [rule(jump(layered("nat", CHAIN.floatingDnat)))]);
+}
+
+/** nat-PREROUTING: the same, and what is for OpenStack's metadata service. No rules: nothing is to be translated. */
+export function natPreroutingChain(config: DataplaneConfig, topology: Topology, family: Family): ChainState {
+  return chain("nat", CHAIN.prerouting, [
+    ...(topology.floatingIps[family] ? [rule(jump(layered("nat", CHAIN.floatingDnat)))] : []),
+    ...metadataTranslation(config, family),
+  ]);
 }
 
 /**

@@ -21,6 +21,7 @@ import {
 import { CHAIN, type Topology } from "./topology.ts";
 import { deny } from "./verdicts.ts";
 import { vxlanUntracked } from "./tunnel-rules.ts";
+import { dhcpRequest } from "./openstack-rules.ts";
 
 const LAYER = "raw";
 
@@ -38,6 +39,7 @@ export function rawPreroutingChain(config: DataplaneConfig, topology: Topology, 
   ];
   if (config.allowSpoofedSources) rules.push(rule(marked(scratch0), jump(layered(LAYER, CHAIN.rpfSkip))));
   rules.push(
+    ...dhcpRequest(config, family),
     commented(
       "Source without a route back",
       marked(scratch0),
