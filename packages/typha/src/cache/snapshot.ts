@@ -31,10 +31,11 @@ interface BuildOptions {
 const PART_KVS = 256;
 
 /**
- * Snapshots are handed to sockets in pieces of at least this much, but for the last: large enough for cheap TLS, small
- * enough to be fair.
+ * Snapshots are handed to sockets in pieces of at most this much, but for a frame that is larger alone: large enough for
+ * cheap TLS, small enough to be fair. Less than 64 KiB, as Node keeps a buffer behind each TLS socket for the largest
+ * write that it had: one byte more, and it has room for five records of 16 KiB in place of four.
  */
-export const PIECE_BYTES: number = 64 * 1024;
+export const PIECE_BYTES: number = 64 * 1024 - 1;
 /** Joined in one turn of the event loop: about a millisecond. */
 const JOINED_PER_TURN = 4 * 1024 * 1024;
 
@@ -96,10 +97,10 @@ class Pieces {
 
   add(frames: readonly Buffer[]): void {
     for (const frame of frames) {
+      if (this.#waitingBytes + frame.length > PIECE_BYTES) this.#join();
       this.#waiting.push(frame);
       this.#waitingBytes += frame.length;
       this.#bytes += frame.length;
-      if (this.#waitingBytes >= PIECE_BYTES) this.#join();
     }
   }
 

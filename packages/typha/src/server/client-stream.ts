@@ -162,14 +162,17 @@ export class ClientStream {
   #pumpAll(): void {
     const piece: Buffer[] = [];
     let bytes = 0;
-    while (this.#frameIndex < this.#frames.length && bytes < PIECE_BYTES) {
-      const frame = this.#frames[this.#frameIndex++] as Buffer;
+    const hasRoom = (frame: Buffer): boolean => bytes === 0 || bytes + frame.length <= PIECE_BYTES;
+    while (this.#frameIndex < this.#frames.length) {
+      const frame = this.#frames[this.#frameIndex] as Buffer;
+      if (!hasRoom(frame)) break;
+      this.#frameIndex++;
       piece.push(frame);
       bytes += frame.length;
     }
     if (this.#frameIndex >= this.#frames.length) {
       this.#releaseFrames();
-      for (let next = this.#crumb?.next; next !== undefined && bytes < PIECE_BYTES; next = next.next) {
+      for (let next = this.#crumb?.next; next !== undefined && hasRoom(next.frame); next = next.next) {
         this.#inFlightSinceMs ??= next.timestampMs;
         this.#crumb = next;
         piece.push(next.frame);
