@@ -1,7 +1,7 @@
 /** Packets as bytes, for what no socket would send. */
 
 /** RFC 1071. `bytes` of even length. */
-export function checksum(bytes: Buffer): number {
+function checksum(bytes: Buffer): number {
   let sum = 0;
   for (let i = 0; i < bytes.length; i += 2) sum += bytes.readUInt16BE(i);
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
