@@ -34,6 +34,9 @@ export interface ConnectionOptions {
 
 /** Bytes of the reason in a close frame (RFC 6455 section 5.5: 125, less two for the code). */
 const MAX_CLOSE_REASON = 123;
+/** RFC 6455 section 7.4.1: the peer broke the protocol; we go away. */
+const CLOSE_PROTOCOL_ERROR = 1002;
+const CLOSE_GOING_AWAY = 1001;
 /** Silence of so many times between pings is a loss: one late ping, or one lost to a pause of the server, is none. */
 const PINGS_MISSED = 3;
 /** A server that says it pings less often than this is not waited for longer. */
@@ -236,7 +239,10 @@ export class Connection {
     this.#finish();
     const socket = this.#socket;
     if (socket?.readyState === WebSocket.OPEN && error instanceof SyncClientError)
-      socket.close(1002, Buffer.from(error.code).subarray(0, MAX_CLOSE_REASON).toString());
+      socket.close(
+        error.code === "SYNC_CLIENT_PROTOCOL" ? CLOSE_PROTOCOL_ERROR : CLOSE_GOING_AWAY,
+        Buffer.from(error.code).subarray(0, MAX_CLOSE_REASON).toString(),
+      );
     socket?.terminate();
     this.#options.onLost(error);
   }

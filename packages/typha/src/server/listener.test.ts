@@ -173,6 +173,18 @@ test("SyncListener says goodbye when the websocket frames are broken", async () 
   await client.closed;
 });
 
+test("SyncListener does not blame a client that leaves because of what it calls a breach of ours", async () => {
+  const { port, logger, metrics } = await serve(undefined);
+  for (const code of [1002, 1003, 1008, 1009]) {
+    const client = dial(port, undefined, testHello("a"));
+    await client.next("status");
+    client.socket.close(code, "why");
+    assert.equal((await client.closed).code, code, "it is answered");
+  }
+  assert.deepEqual(warnings(logger), []);
+  assert.doesNotMatch(await metrics.text(), /bulrush_typha_goodbyes\{/);
+});
+
 test("SyncListener takes a message that comes in fragments, and hello bytes right behind the request", async () => {
   const { port } = await serve(undefined);
   const client = dial(port, undefined);

@@ -23,7 +23,9 @@ class SyncSocket extends WebSocket {
       code === CLOSE_TOO_BIG ? "message-too-big" : CLOSE_PROTOCOL_ERRORS.has(code ?? 0) ? "bad-message" : undefined;
     const { onBreach } = this;
     this.onBreach = undefined;
-    if (breach !== undefined && this.readyState === WebSocket.OPEN) onBreach?.(breach, code ?? 0);
+    // The code of the peer's own close frame is sent back: what it says of us is no breach of its own.
+    const isAnswer = (this as { readonly _closeFrameReceived?: boolean })._closeFrameReceived === true;
+    if (breach !== undefined && !isAnswer && this.readyState === WebSocket.OPEN) onBreach?.(breach, code ?? 0);
     super.close(code, data);
   }
 }
