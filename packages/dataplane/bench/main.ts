@@ -7,7 +7,7 @@ import { changes, firstProgram, oneChange, rendering } from "./ruleset.ts";
 
 /** Runs the benches of one name in the network namespace it is started in, and prints each figure as a JSON line. */
 const BENCHES: Readonly<Record<string, readonly ((options: BenchOptions) => Promise<void>)[]>> = {
-  dataplane: [rendering, changes, firstProgram, oneChange],
+  dataplane: [firstProgram, rendering, changes, oneChange],
   routes: [routes],
   churn: [churn],
   "large-host": [largeHost],

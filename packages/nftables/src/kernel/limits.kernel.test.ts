@@ -111,6 +111,32 @@ kernelTests(import.meta.filename, () => {
     nft.close();
   });
 
+  test("readTable() and rules() list the rules of a large table in order, whole", () => {
+    const nft = openNftConnection();
+    const transaction = new Transaction().addTable(T);
+    // So many that the chains are listed one by one, and each takes several datagrams.
+    const count = 7000;
+    const names = ["a", "b", "c", "empty"];
+    for (const name of names) transaction.addChain(T, name);
+    for (const name of names.slice(0, 3))
+      for (let i = 0; i < count; i++) transaction.addRule(T, name, { statements: [], comment: `${name} ${i}` });
+    nft.run(transaction);
+    const wanted = (name: string): string[] => Array.from({ length: count }, (_, i) => `${name} ${i}`);
+    const table = nft.readTable("ip", "t");
+    for (const name of names.slice(0, 3))
+      assert.deepEqual(
+        table?.chains.get(name)?.rules.map(({ comment }) => comment),
+        wanted(name),
+      );
+    assert.deepEqual(table?.chains.get("empty")?.rules, []);
+    assert.deepEqual(
+      nft.rules("ip", "t").map(({ comment }) => comment),
+      names.slice(0, 3).flatMap(wanted),
+    );
+    nft.run(new Transaction().deleteTable(T));
+    nft.close();
+  });
+
   test("readTable() reads addresses that have more to them than other addresses of their set", () => {
     nftProgram(`
       table ip t {
