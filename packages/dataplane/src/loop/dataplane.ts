@@ -289,6 +289,7 @@ class DataplaneLoop implements InspectableDataplane {
       clock,
       interfaces: this.#interfaces,
       tables: state.ruleset.tables,
+      isUplink: (name) => parsed.mtuInterfacePattern.test(name),
       onWarning,
       wakeIn: (delayMs) => this.#wakeIn("recheck", delayMs),
     });

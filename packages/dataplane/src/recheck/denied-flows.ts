@@ -17,6 +17,8 @@ export interface RecheckInputs {
   readonly routes: Pick<RouteAccess, "routes">;
   readonly conntrack: Pick<FlowAccess, "deleteFlowsWhere">;
   readonly interfaces: Interfaces;
+  /** The interface leads out of the host to machines that may send by another one of these too. */
+  readonly isUplink: (interfaceName: string) => boolean;
   /** The rules that are in force, by family. */
   readonly tables: ReadonlyMap<Family, TableState>;
 }
@@ -31,7 +33,7 @@ export interface RecheckInputs {
  * A flow of an allowed connection is never among them, as its translated addresses would be lost with it. Flows that others
  * have announced (RELATED) stay, and those of other zones. Throws when flows or routes cannot be listed.
  */
-export function findDeniedFlows({ conntrack, interfaces, routes, tables }: RecheckInputs): Flow[] {
+export function findDeniedFlows({ conntrack, interfaces, isUplink, routes, tables }: RecheckInputs): Flow[] {
   const ways = new Map<Family, Ways>();
   const judges = new Map<Family, PacketJudge>();
   for (const [family, table] of tables) {
@@ -39,11 +41,12 @@ export function findDeniedFlows({ conntrack, interfaces, routes, tables }: Reche
     judges.set(family, new PacketJudge(table));
   }
   const denied: Flow[] = [];
+  const uplinks = [...interfaces.all()].flatMap(({ name, up }) => (up && isUplink(name) ? [name] : []));
   // One by one as they are listed, so that a large table is never held in memory. Nothing is deleted here.
   conntrack.deleteFlowsWhere((flow) => {
     const way = ways.get(flow.family);
     const judge = judges.get(flow.family);
-    if (way !== undefined && judge !== undefined && isDenied(flow, way, judge)) denied.push(flow);
+    if (way !== undefined && judge !== undefined && isDenied(flow, way, judge, uplinks)) denied.push(flow);
     return false;
   });
   return denied;
@@ -60,13 +63,23 @@ function flowKey({ original, protocol, zone }: Flow): string {
   return `${zone} ${protocol} ${source} ${sourcePort} ${destination} ${destinationPort}`;
 }
 
-function isDenied(flow: Flow, ways: Ways, judge: PacketJudge): boolean {
+/**
+ * Packets of others may come by another interface than the one that leads to them, and meet another host endpoint there:
+ * a flow is denied when it is by each of them.
+ */
+function isDenied(flow: Flow, ways: Ways, judge: PacketJudge, uplinks: readonly string[]): boolean {
   if (flow.zone !== 0 || (flow.status & EXPECTED) !== 0) return false;
   const { original, reply } = flow;
   // The destination as it was translated; the source is translated behind all of our rules.
   const from = ways.to(original.source);
   const to = ways.to(reply.source);
   if (from === undefined || to === undefined || (from === LOCAL && to === LOCAL)) return false;
+  const sides = [from, to].map((name) => (uplinks.includes(name) ? uplinks : [name]));
+  return (sides[0] ?? []).every((one) => (sides[1] ?? []).every((other) => isDeniedBetween(flow, one, other, judge)));
+}
+
+function isDeniedBetween(flow: Flow, from: string, to: string, judge: PacketJudge): boolean {
+  const { original, reply } = flow;
   const packet: JudgedPacket = {
     family: flow.family,
     inInterface: from,

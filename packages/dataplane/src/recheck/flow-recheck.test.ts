@@ -3,10 +3,11 @@ import { beforeEach, describe, it } from "node:test";
 import type { Flow } from "@bulrush/netlink";
 import type { InspectableDataplane } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
-import { IN_SYNC, policy, policyId, profile, rule, tier, workload } from "../testing/messages.ts";
+import { hostEndpoint, IN_SYNC, policy, policyId, profile, rule, tier, workload } from "../testing/messages.ts";
 
 const CALICO = { family: "ip", name: "calico" } as const;
 const A = "10.65.0.2";
+const HOST = "192.168.7.1";
 const REMOTE = "192.168.7.2";
 const P = policyId("np/default/p");
 const WEB = { protocol: { name: "tcp" }, dst_ports: [{ first: 80, last: 80 }] } as const;
@@ -75,6 +76,24 @@ describe("after rules were missing", () => {
       host.flows.tracked.map(({ reply }) => reply.sourcePort),
       [80],
     );
+  });
+
+  it("a flow of the host stays where one interface lets it in, though another leads back", async () => {
+    const web = { protocol: { name: "tcp" }, dst_ports: [{ first: 443, last: 443 }] } as const;
+    const id = policyId("gnp/web");
+    host.routes.setLink(3, "eth1");
+    host.routes.putRoute({ destination: `${HOST}/32`, device: 3, table: 255, type: "local", metric: 0 });
+    await host.send(
+      dataplane,
+      policy(id, [rule("allow", web)]),
+      hostEndpoint("closed", { name: "eth0" }),
+      hostEndpoint("open", { name: "eth1", tiers: [tier("default", [id], [id])] }),
+    );
+    await host.advance(500);
+    host.flows.tracked = [flow(REMOTE, HOST, 443), flow(REMOTE, HOST, 444)];
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    await host.advance(200);
+    assert.deepEqual(portsLeft(), [443]);
   });
 
   it("is done once a repair, and not while nothing is repaired", async () => {
