@@ -31,11 +31,15 @@ export const rollingRestart: Scenario = {
     const clients = quick ? 12 : 300;
     const keys = quick ? 6000 : 50_000;
     const workDir = mkdtempSync(join(tmpdir(), "bulrush-rolling-"));
-    const typhas = await TyphaProcesses.create(workDir, join(workDir, "manifests"));
+    // On a busy machine it may take minutes until a process of fifty clients has its turn.
+    const typhas = await TyphaProcesses.create(workDir, join(workDir, "manifests"), {
+      TYPHA_SERVERHANDSHAKETIMEOUTSECS: "300",
+      TYPHA_SERVERPONGTIMEOUTSECS: "900",
+    });
     const gates = await Promise.all(TYPHAS.map(() => TcpGate.open()));
     const servedBytes = (): number => gates.reduce((sum, { servedBytes: bytes }) => sum + bytes, 0);
     const servers = gates.map(({ port }) => ({ host: "127.0.0.1", port }));
-    const plan = judgedPlan({ servers, tls: typhas.tls, judged: clients });
+    const plan = { ...judgedPlan({ servers, tls: typhas.tls, judged: clients }), dialTimeoutMs: 120_000 };
     const workers: WorkerProcess[] = [];
     const figures = async (): Promise<LoadFigures> => {
       typhas.check();

@@ -37,6 +37,7 @@ export class JudgedClient {
       hostname: name,
       info: "bulrush-sync-load",
       syncer: plan.syncer,
+      ...(plan.dialTimeoutMs !== undefined && { dialTimeoutMs: plan.dialTimeoutMs }),
       clock,
       random,
       callbacks: {
@@ -55,6 +56,10 @@ export class JudgedClient {
 
   stop(): Promise<void> {
     return this.#client.stop();
+  }
+
+  get isInSync(): boolean {
+    return this.#isInSync;
   }
 
   figures(): JudgedFigures {

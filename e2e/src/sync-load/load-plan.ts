@@ -27,6 +27,8 @@ export interface LoadPlan {
   /** From one report of what is applied to the next; 0: none. */
   readonly ackEveryMs: number;
   readonly slowBytesPerSecond: number;
+  /** Of judged clients. Default: their own. */
+  readonly dialTimeoutMs?: number;
 }
 
 /** Nobody but judged clients, who dial 100 a second. */

@@ -9,6 +9,8 @@ import { BAD_WAYS, type LoadPlan } from "./load-plan.ts";
 import { type LoadReport, LoadRecord } from "./load-record.ts";
 
 const TICK_MS = 100;
+/** Judged clients that are being told everything: with more, a busy machine gives each too little to keep its stream. */
+const MAX_JOINING = 6;
 
 /** All clients of one process. */
 export class LoadWorker {
@@ -99,7 +101,7 @@ export class LoadWorker {
     this.#lastTickMs = nowMs;
     for (const client of [...this.#light, ...(this.#isCalm ? [] : this.#bad)])
       if (client.tick(nowMs, this.#dialBudget >= 1)) this.#dialBudget--;
-    while (this.#dialBudget >= 1 && this.#waitingJudged.length > 0) {
+    while (this.#dialBudget >= 1 && this.#waitingJudged.length > 0 && this.#joining() < MAX_JOINING) {
       this.#dialBudget--;
       this.#waitingJudged.pop()?.start();
     }
@@ -111,6 +113,12 @@ export class LoadWorker {
       this.#lastStormMs = nowMs;
       this.#dropSome(storm);
     }
+  }
+
+  /** Judged clients that have begun and are not in sync. */
+  #joining(): number {
+    const waiting = new Set(this.#waitingJudged);
+    return this.#judged.filter((client) => !waiting.has(client) && !client.isInSync).length;
   }
 
   /** A run of neighbours: those of one rack, say. */
