@@ -120,9 +120,13 @@ class Operator {
   /** The limit that `bulrushctl limits` says, for the Typhas that run with other settings, and the console with it. */
   async #forecast(): Promise<number> {
     const numbers = ["--lower", LOWER, "--upper", UPPER].map(String);
-    const asked = await this.#view.ctl(["limits", ...numbers, "-o", "json"]);
-    if (asked.code !== 0) throw new Error(`limits: ${asked.err}`);
-    const { limit } = JSON.parse(asked.out) as { readonly limit: number };
+    let limit = 0;
+    // A Typha whose API server is slow to answer cannot count for a while, and says so.
+    await this.#world.until("every Typha has counted", async () => {
+      const { code, err, out } = await this.#view.ctl(["limits", ...numbers, "-o", "json"]);
+      if (code === 0) ({ limit } = JSON.parse(out) as { readonly limit: number });
+      return code === 0 ? undefined : err;
+    });
     const { typhas } = this.#world;
     const question = `nodes=${NODES.length}&typhas=${typhas.length}&lower=${LOWER}&upper=${UPPER}`;
     const answer = await this.#world.askTypha(must(typhas[0], "a Typha"), `/api/v1/forecast?${question}`);
