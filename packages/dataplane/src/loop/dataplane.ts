@@ -1,26 +1,18 @@
 import { Backoff, type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { ToDataplane } from "@bulrush/proto";
-import { overlay } from "../config/overlay.ts";
-import { parseDataplaneConfig } from "../config/parse-config.ts";
 import type { DriftReport } from "../drift/drift-report.ts";
-import { DriftWatch } from "../drift/drift-watch.ts";
 import { notReady } from "../drift/inspect-kernel.ts";
-import { DataplaneError } from "../errors.ts";
-import { FlowLog } from "../flow-log/flow-log.ts";
 import type { DataplaneEvents, InspectableDataplane } from "../handle.ts";
-import { InterfaceMonitor } from "../interface/interface-monitor.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import { Interfaces } from "../manager/interfaces.ts";
-import { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
-import { FlowRecheck } from "../recheck/flow-recheck.ts";
-import { withSupportedOffload } from "../offload/flow-offload-support.ts";
 import type { RoutesResult } from "../route/routes-manager.ts";
 import type { DataplaneStatus } from "../status.ts";
-import { createHostState, type HostState } from "./host-state.ts";
+import type { HostState } from "./host-state.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
-import { RulesetProgrammer } from "./ruleset-programmer.ts";
+import type { RulesetProgrammer } from "./ruleset-programmer.ts";
 import { inspectRunning } from "./inspect-running.ts";
 import type { Item, Running } from "./running.ts";
+import { startRunning } from "./start-running.ts";
 import { statusCounters } from "./status-counters.ts";
 import { Throttle } from "./throttle.ts";
 
@@ -239,119 +231,17 @@ class DataplaneLoop implements InspectableDataplane {
   }
 
   #start(config: ReadonlyMap<string, string>): Running {
-    const { clock, events, kernel, random, settings } = { ...this.#options };
-    const { config: asked, problems } = parseDataplaneConfig(overlay(settings, config));
-    for (const { message, name } of problems) events.onLog?.("warn", message, { setting: name });
-    const onWarning = (message: string, fields: Readonly<Record<string, unknown>>): void =>
-      events.onLog?.("warn", message, fields);
-    const parsed = withSupportedOffload(asked, kernel, onWarning);
-    const state = createHostState(parsed, this.#interfaces, (set, member) =>
-      events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
-    );
-    const monitor = new InterfaceMonitor({
-      kernel,
-      clock,
+    const running = startRunning(config, {
+      options: this.#options,
       interfaces: this.#interfaces,
-      isExcluded: (name) =>
-        parsed.interfaceExclude.some((entry) => (typeof entry === "string" ? entry === name : entry.test(name))),
-      onTouched: (name) => {
-        state.routes.touchInterface(name);
-        this.#setDirty();
-      },
-      onRoute: (event) => {
-        if (state.routes.noticeRoute(event)) this.#setDirty();
-      },
-      onFatal: (error) => void this.#die(monitorError(error)),
-    });
-    this.#interfaces.onChange.add((name) => {
-      state.routes.touchInterface(name);
-      this.#setDirty();
-    });
-    try {
-      monitor.start();
-    } catch (error) {
-      throw monitorError(error);
-    }
-    this.#interfacesInSync = true;
-    const tables = state.ruleset.allTables;
-    const drift = new DriftWatch({
-      kernel,
-      clock,
-      tables: new Set(tables.map(({ family, name }) => `${family} ${name}`)),
-      onDue: () => {
-        programmer.queueRefresh();
-        this.#setDirty();
-      },
-      onWarning,
-    });
-    const recheck = new FlowRecheck({
-      kernel,
-      clock,
-      interfaces: this.#interfaces,
-      tables: state.ruleset.tables,
-      isUplink: (name) => parsed.mtuInterfacePattern.test(name),
-      onWarning,
-      wakeIn: (delayMs) => this.#wakeIn("recheck", delayMs),
-    });
-    const programmer = new RulesetProgrammer({
-      nft: kernel.nft,
-      clock,
       signal: this.#abort.signal,
-      tables,
-      watch: drift,
-      onForeignChange: () => drift.noteForeignChange(""),
-      onReadBack: (startMs, endMs) => drift.noteReadBack(startMs, endMs),
-      onDrift: (items) => {
-        drift.repaired(items);
-        recheck.note();
-      },
-      onUnfiltered: () => recheck.note(),
-      onWarning,
+      setDirty: () => this.#setDirty(),
+      wakeIn: (name, delayMs) => this.#wakeIn(name, delayMs),
+      keepTimer: (name, cancel) => this.#timers.set(name, cancel),
+      onFatal: (error) => void this.#die(error),
     });
-    drift.start();
-    const flows = new FlowLog({
-      kernel,
-      clock,
-      interfaces: this.#interfaces,
-      endpoints: state.endpoints,
-      onFlows: (batch) => events.onFlows?.(batch),
-      onWarning,
-    });
-    if (parsed.flowLog) flows.start();
-    const leftovers = new LeftoverCleaner({
-      nft: kernel.nft,
-      clock,
-      onInfo: (message, fields) => events.onLog?.("info", message, fields),
-      onWarning,
-      wakeIn: (delayMs) => this.#wakeIn("leftovers", delayMs),
-    });
-    const refresh = (name: string, periodMs: number, callback: () => void): void => {
-      const cancel = startRefreshTimer(clock, random, periodMs, () => {
-        callback();
-        this.#setDirty();
-      });
-      this.#timers.set(name, cancel);
-    };
-    // One dump reads chains and sets: the shorter of the two periods serves both.
-    const periods = [parsed.nftablesRefreshMs, parsed.ipsetsRefreshMs].filter((periodMs) => periodMs > 0);
-    refresh("nft-refresh", periods.length === 0 ? 0 : Math.min(...periods), () => programmer.queueRefresh());
-    refresh("route-refresh", parsed.routeRefreshMs, () => {
-      state.routes.queueResync();
-      for (const device of state.devices) device.queueResync();
-    });
-    refresh("interface-refresh", parsed.interfaceRefreshMs, () => {
-      for (const part of [state.hostSysctls, state.sysctls]) part.queueResync();
-      this.#resyncInterfaces(monitor);
-    });
-    return { config: parsed, state, programmer, recheck, monitor, drift, flows, leftovers };
-  }
-
-  #resyncInterfaces(monitor: InterfaceMonitor): void {
-    try {
-      monitor.resync();
-    } catch (error) {
-      void this.#die(monitorError(error));
-    }
+    this.#interfacesInSync = true;
+    return running;
   }
 
   async #apply({ drift, leftovers, programmer, recheck, state }: Running): Promise<void> {
@@ -492,9 +382,4 @@ class DataplaneLoop implements InspectableDataplane {
     if (this.#counters.applies === 0) return { phase: "programming", reason: "Writing the first state to the kernel" };
     return { phase: "in-sync", reason: "The kernel has all that is wanted" };
   }
-}
-
-function monitorError(cause: unknown): DataplaneError {
-  const op = "Follow interfaces";
-  return new DataplaneError(`${op}: ${messageOf(cause)}`, { code: "DATAPLANE_MONITOR", op, cause });
 }

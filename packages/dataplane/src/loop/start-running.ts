@@ -1,0 +1,159 @@
+import { type CancelTimer, messageOf } from "@bulrush/base";
+import { overlay } from "../config/overlay.ts";
+import { parseDataplaneConfig } from "../config/parse-config.ts";
+import { DriftWatch } from "../drift/drift-watch.ts";
+import { DataplaneError } from "../errors.ts";
+import { FlowLog } from "../flow-log/flow-log.ts";
+import { InterfaceMonitor } from "../interface/interface-monitor.ts";
+import { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
+import type { Interfaces } from "../manager/interfaces.ts";
+import { withSupportedOffload } from "../offload/flow-offload-support.ts";
+import { FlowRecheck } from "../recheck/flow-recheck.ts";
+import type { DataplaneOptions } from "./dataplane.ts";
+import { createHostState } from "./host-state.ts";
+import { startRefreshTimer } from "./refresh-timer.ts";
+import { RulesetProgrammer } from "./ruleset-programmer.ts";
+import type { Running } from "./running.ts";
+
+/** What the parts of a running dataplane ask of its loop. */
+export interface LoopHooks {
+  readonly options: DataplaneOptions;
+  /** Filled by the monitor from before this returns. */
+  readonly interfaces: Interfaces;
+  /** Aborts when the loop stops. */
+  readonly signal: AbortSignal;
+  /** There is something to apply, now or in `delayMs` (a later call of the same name takes the place of an earlier). */
+  readonly setDirty: () => void;
+  readonly wakeIn: (name: string, delayMs: number) => void;
+  /** The loop cancels it when it stops. */
+  readonly keepTimer: (name: string, cancel: CancelTimer) => void;
+  readonly onFatal: (error: Error) => void;
+}
+
+/**
+ * Makes all that works for a dataplane once its configuration is known, and lists the interfaces.
+ *
+ *     monitor ── interfaces ──> state (managers, routes, devices, settings of the kernel)
+ *     drift <── what others change ──> programmer ── what was missing ──> recheck ── flows to end
+ *     flows (log), leftovers (of an earlier Felix), refresh timers ──> whatever they look at anew
+ *
+ * @throws DataplaneError DATAPLANE_MONITOR when interfaces cannot be listed or followed.
+ */
+export function startRunning(
+  config: ReadonlyMap<string, string>,
+  { options, interfaces, signal, setDirty, wakeIn, keepTimer, onFatal }: LoopHooks,
+): Running {
+  const { clock, events, kernel, random, settings } = options;
+  const { config: asked, problems } = parseDataplaneConfig(overlay(settings, config));
+  for (const { message, name } of problems) events.onLog?.("warn", message, { setting: name });
+  const onWarning = (message: string, fields: Readonly<Record<string, unknown>>): void =>
+    events.onLog?.("warn", message, fields);
+  const parsed = withSupportedOffload(asked, kernel, onWarning);
+  const state = createHostState(parsed, interfaces, (set, member) =>
+    events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
+  );
+  const monitor = new InterfaceMonitor({
+    kernel,
+    clock,
+    interfaces,
+    isExcluded: (name) =>
+      parsed.interfaceExclude.some((entry) => (typeof entry === "string" ? entry === name : entry.test(name))),
+    onTouched: (name) => {
+      state.routes.touchInterface(name);
+      setDirty();
+    },
+    onRoute: (event) => {
+      if (state.routes.noticeRoute(event)) setDirty();
+    },
+    onFatal: (error) => onFatal(monitorError(error)),
+  });
+  interfaces.onChange.add((name) => {
+    state.routes.touchInterface(name);
+    setDirty();
+  });
+  try {
+    monitor.start();
+  } catch (error) {
+    throw monitorError(error);
+  }
+  const tables = state.ruleset.allTables;
+  const drift = new DriftWatch({
+    kernel,
+    clock,
+    tables: new Set(tables.map(({ family, name }) => `${family} ${name}`)),
+    onDue: () => {
+      programmer.queueRefresh();
+      setDirty();
+    },
+    onWarning,
+  });
+  const recheck = new FlowRecheck({
+    kernel,
+    clock,
+    interfaces,
+    tables: state.ruleset.tables,
+    isUplink: (name) => parsed.mtuInterfacePattern.test(name),
+    onWarning,
+    wakeIn: (delayMs) => wakeIn("recheck", delayMs),
+  });
+  const programmer = new RulesetProgrammer({
+    nft: kernel.nft,
+    clock,
+    signal,
+    tables,
+    watch: drift,
+    onForeignChange: () => drift.noteForeignChange(""),
+    onReadBack: (startMs, endMs) => drift.noteReadBack(startMs, endMs),
+    onDrift: (items) => {
+      drift.repaired(items);
+      recheck.note();
+    },
+    onUnfiltered: () => recheck.note(),
+    onWarning,
+  });
+  drift.start();
+  const flows = new FlowLog({
+    kernel,
+    clock,
+    interfaces,
+    endpoints: state.endpoints,
+    onFlows: (batch) => events.onFlows?.(batch),
+    onWarning,
+  });
+  if (parsed.flowLog) flows.start();
+  const leftovers = new LeftoverCleaner({
+    nft: kernel.nft,
+    clock,
+    onInfo: (message, fields) => events.onLog?.("info", message, fields),
+    onWarning,
+    wakeIn: (delayMs) => wakeIn("leftovers", delayMs),
+  });
+  const refresh = (name: string, periodMs: number, callback: () => void): void => {
+    const cancel = startRefreshTimer(clock, random, periodMs, () => {
+      callback();
+      setDirty();
+    });
+    keepTimer(name, cancel);
+  };
+  // One dump reads chains and sets: the shorter of the two periods serves both.
+  const periods = [parsed.nftablesRefreshMs, parsed.ipsetsRefreshMs].filter((periodMs) => periodMs > 0);
+  refresh("nft-refresh", periods.length === 0 ? 0 : Math.min(...periods), () => programmer.queueRefresh());
+  refresh("route-refresh", parsed.routeRefreshMs, () => {
+    state.routes.queueResync();
+    for (const device of state.devices) device.queueResync();
+  });
+  refresh("interface-refresh", parsed.interfaceRefreshMs, () => {
+    for (const part of [state.hostSysctls, state.sysctls]) part.queueResync();
+    try {
+      monitor.resync();
+    } catch (error) {
+      onFatal(monitorError(error));
+    }
+  });
+  return { config: parsed, state, programmer, recheck, monitor, drift, flows, leftovers };
+}
+
+function monitorError(cause: unknown): DataplaneError {
+  const op = "Follow interfaces";
+  return new DataplaneError(`${op}: ${messageOf(cause)}`, { code: "DATAPLANE_MONITOR", op, cause });
+}
