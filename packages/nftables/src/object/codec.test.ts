@@ -3,7 +3,13 @@ import { test } from "node:test";
 import { MessageReader, MessageWriter, writeNfgen } from "@bulrush/netlink";
 import { fuzzReader } from "@bulrush/netlink/testing";
 import { readChain } from "./chain-codec.ts";
-import { type KernelElement, readElements, writeElements, writeElementsHead } from "./element-codec.ts";
+import {
+  type KernelElement,
+  readElements,
+  readIPv4Elements,
+  writeElements,
+  writeElementsHead,
+} from "./element-codec.ts";
 import { readFlowtable, writeFlowtable, writeFlowtableDevices, writeFlowtableRef } from "./flowtable-codec.ts";
 import { readRule } from "./rule-codec.ts";
 import { readSet } from "./set-codec.ts";
@@ -17,6 +23,7 @@ test("readers of random bytes throw nothing but NetlinkError, and end", () => {
   });
   fuzzReader([0xa09], (message) => readSet(message));
   fuzzReader([0xa0c], (message) => readElements(message, []));
+  fuzzReader([0xa0c], (message) => readIPv4Elements(message, new Set()));
   fuzzReader([0xa16], (message) => readFlowtable(message));
 });
 
