@@ -46,7 +46,8 @@ function assertLevel(
   for (const type of types) {
     const ofType = fleet.countsOf(type);
     const spread = (ofType.at(-1) ?? 0) - (ofType[0] ?? 0);
-    const allowed = Math.max(1, (0.1 * connections) / types.length / ofType.length);
+    const all = ofType.reduce((sum, count) => sum + count, 0);
+    const allowed = Math.max(1, (0.1 * all) / ofType.length);
     assert.ok(spread <= allowed, `${what}: ${type}: ${ofType.join(" ")}`);
   }
   const { counts } = fleet;
