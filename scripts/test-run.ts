@@ -10,6 +10,7 @@ interface TestEvent {
     readonly name?: string;
     readonly file?: string;
     readonly nesting?: number;
+    readonly message?: string;
     readonly skip?: string | boolean;
     readonly details?: { readonly error?: Error; readonly duration_ms?: number };
     readonly counts?: Readonly<Record<string, number>>;
@@ -22,14 +23,20 @@ export interface FileResult {
   readonly file: string;
   readonly events: readonly TestEvent[];
   readonly passed: number;
+  /** The end of what it wrote, errors that no test caught among it. */
+  readonly written: string;
   /** Each with what was said of it. */
   readonly failures: readonly { readonly name: string; readonly text: string }[];
+  /** The process ended well, but before all its tests had run; or it has none. */
+  readonly isCutShort: boolean;
   /** Each with its reason, "" for none. */
   readonly skips: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** Most of an error that is repeated. */
-const MAX_ERROR_CHARACTERS = 4000;
+/** Most of an error, or of what a file wrote, that is repeated. */
+const MAX_REPEATED_CHARACTERS = 4000;
+/** What a file writes beyond this is cut off before it. */
+const MAX_WRITTEN_CHARACTERS = 16 * 1024 * 1024;
 const NODE_OPTIONS = ["--conditions=bulrush-source"];
 /** Of a file: all the scenarios are one. */
 const FILE_TIMEOUT_MS = 60 * 60_000;
@@ -43,6 +50,7 @@ export async function runTestFiles(
   if (files.length === 0) return;
   // The runner reports file after file, but tells of what it writes, and that it is ready, as that happens.
   const eventsOf = new Map<string, TestEvent[]>(files.map((file) => [file, []]));
+  const charactersOf = new Map<string, number>();
   let current: string | undefined;
   const finish = (): void => {
     if (current === undefined) return;
@@ -61,25 +69,37 @@ export async function runTestFiles(
       finish();
       current = file;
     }
+    if (WRITING.has(event.type)) {
+      const characters = (charactersOf.get(file) ?? 0) + (event.data.message?.length ?? 0);
+      charactersOf.set(file, characters);
+      if (characters > MAX_WRITTEN_CHARACTERS) continue;
+    }
     eventsOf.get(file)?.push(event);
   }
   finish();
-  // A file without a test says nothing: then its exit code is all there is, and it was good.
+  // Of these nothing was told at all.
   for (const [file, events] of eventsOf) onResult(resultOf(file, events));
 }
+
+const WRITING: ReadonlySet<string> = new Set(["test:stdout", "test:stderr", "test:diagnostic"]);
 
 function resultOf(file: string, events: readonly TestEvent[]): FileResult {
   const named = (type: string): TestEvent[] => events.filter((event) => event.type === type);
   const isSkip = ({ data }: TestEvent): boolean => data.skip !== undefined && data.skip !== false;
   const done = named("test:pass");
+  const failures = named("test:fail").map(({ data }) => ({
+    name: data.name ?? file,
+    text: errorText(data.details?.error).slice(0, MAX_REPEATED_CHARACTERS),
+  }));
+  const written = events.filter(({ type }) => WRITING.has(type)).map(({ data }) => data.message ?? "");
   return {
     file,
     events,
     passed: done.filter((event) => !isSkip(event)).length,
-    failures: named("test:fail").map(({ data }) => ({
-      name: data.name ?? file,
-      text: errorText(data.details?.error).slice(0, MAX_ERROR_CHARACTERS),
-    })),
+    written: written.join("").slice(-MAX_REPEATED_CHARACTERS),
+    failures,
+    // Whoever ends the process ends the tests that were still to come.
+    isCutShort: failures.length === 0 && named("test:summary").length === 0,
     skips: done
       .filter(isSkip)
       .map(({ data }) => ({ name: data.name ?? "", reason: typeof data.skip === "string" ? data.skip : "" })),
@@ -129,7 +149,8 @@ export class ResultPrinter {
 }
 
 /** What a file's first try came to, for a reader who has nothing but the end of the output. */
-export function describeFailures(root: string, { file, failures }: FileResult): string {
+export function describeFailures(root: string, { file, failures, written }: FileResult): string {
   const lines = failures.map(({ name, text }) => `  ${name}\n${text.replaceAll(/^/gm, "    ")}`);
+  if (written !== "") lines.push(`  it wrote:\n${written.replaceAll(/^/gm, "    ")}`);
   return [`${relative(root, file)} failed at its first try and passed at its second:`, ...lines, ""].join("\n");
 }

@@ -45,6 +45,7 @@ function count(result: FileResult): void {
   totals.passed += result.passed;
   totals.failed += result.failures.length;
   totals.skipped += result.skips.length;
+  if (result.isCutShort) problems.push(`${result.file}: it ended before all its tests had run, or it has none`);
   for (const { name, reason } of result.skips) {
     const type = /^\[([a-z]+)\] \S/.exec(reason)?.[1];
     if (type === undefined || !SKIP_TYPES.includes(type))
@@ -52,9 +53,10 @@ function count(result: FileResult): void {
   }
 }
 
+const isGood = ({ failures, isCutShort }: FileResult): boolean => failures.length === 0 && !isCutShort;
 const failed: FileResult[] = [];
 const countOrKeep = (result: FileResult): void => {
-  if (result.failures.length === 0) count(result);
+  if (isGood(result)) count(result);
   else failed.push(result);
 };
 const paths = (some: readonly string[]): string[] => some.map((file) => join(ROOT, file));
@@ -71,7 +73,7 @@ else {
     1,
     (second) => {
       const first = failed.find(({ file }) => file === second.file);
-      if (second.failures.length === 0 && first !== undefined) unsteady.push(first);
+      if (isGood(second) && first !== undefined) unsteady.push(first);
       count(second);
     },
   );

@@ -35,6 +35,7 @@ export interface MigrationReport {
   readonly different: readonly string[];
 }
 
+const STAYS_LOCKED = "both datastores stay locked: run this again to go on, or with --abort to give up";
 /** Resources between two lines of progress. */
 const SAY_EVERY = 500;
 /** Names in one message. */
@@ -43,11 +44,11 @@ const MAX_NAMED = 20;
 /**
  * Copies everything from one datastore into another while both are closed for use:
  *
- *     look: v1 data? source readable? target empty, or ours from before? valid? storable?   (nothing written)
+ *     look: v1 data? target empty, or ours from before? source readable? valid? storable?   (nothing written)
  *       │
- *       ├─> lock source ─> lock target ─> copy kind by kind ─> compare ─> open target ─> leave or open source
- *       │                        │             a failure, a kill: both stay locked
- *       └────────── again <──────┘             the next run finds its marks, and goes on
+ *       ├─> lock source ─> lock target ─> look again ─> copy kind by kind ─> compare ─> open target ─> leave or open source
+ *       │                        │          a failure, a kill: both stay locked
+ *       └────────── again <──────┘          the next run finds its marks, and goes on
  *
  * A lock is `datastoreReady: false` in ClusterInformation, with a mark that names the migration. Copying again what is
  * there already writes nothing, so going on costs reads.
@@ -59,18 +60,8 @@ export async function migrate(options: MigrationOptions): Promise<MigrationRepor
   const sourceLock = await readLock(source, signal);
   const targetLock = await readLock(target, signal);
   const isResumed = checkMarkers(sourceLock.marker, targetLock.marker);
-  const unreadable = new Set<string>();
-  const inventory = await takeInventory(source, signal, (what) => unreadable.add(what));
-  // A policy that is left out here would be lost in the target, and what it forbids allowed.
-  if (unreadable.size > 0)
-    throw inputError(`The source holds what cannot be read; nothing was written:\n${named([...unreadable])}`);
   if (!isResumed && !options.merge) await checkEmpty(target, targetName, signal);
-  const copies = copiesFor(inventory, target.type);
-  checkValid(copies);
-  const { held, skipped } = await sortOut(copies, options);
-  const missing = await missingNamespaces(target, held, signal);
-  if (missing.length > 0)
-    throw inputError(`${targetName} has no namespace ${missing.join(", ")}: create it first; nothing was written`);
+  await look(options, "nothing was written");
   const id = sourceLock.marker?.id ?? options.newId();
   const startedAt = new Date(options.nowMs).toISOString();
   if (sourceLock.spec.datastoreReady === false && sourceLock.marker === undefined)
@@ -79,6 +70,8 @@ export async function migrate(options: MigrationOptions): Promise<MigrationRepor
   await say(`${isResumed ? "Going on" : "Begin"}: ${sourceName} and ${targetName} are locked`);
   await writeLock(source, { datastoreReady: false }, marker("source", targetName), signal);
   await writeLock(target, { datastoreReady: false }, marker("target", sourceName), signal);
+  // What was written between the first look and the lock.
+  const { held, skipped } = await look(options, STAYS_LOCKED);
   const { copied, unchanged } = await copyAll(held, options, skipped);
   const different = await compare(held, options);
   const { datastoreReady: _, ...spec } = sourceLock.spec;
@@ -107,11 +100,13 @@ function checkMarkers(source: Marker | undefined, target: Marker | undefined): b
 }
 
 async function checkEmpty(target: DatastoreWriter, name: string, signal: AbortSignal): Promise<void> {
+  const unreadable = new Set<string>();
   const counts: string[] = [];
-  for (const { type, resources } of await takeInventory(target, signal)) {
+  for (const { type, resources } of await takeInventory(target, signal, (what) => unreadable.add(what))) {
     const count = resources.filter((resource) => !isAlwaysThere(resource, target.type)).length;
     if (count > 0) counts.push(`${count} ${typeName(type)}`);
   }
+  if (unreadable.size > 0) counts.push(`${unreadable.size} things that cannot be read`);
   if (counts.length === 0) return;
   const way = "--merge replaces what is in both, and keeps what only the target has";
   throw inputError(`${name} is not empty: it has ${counts.join(", ")}; ${way}`);
@@ -135,7 +130,7 @@ function copiesFor(inventory: readonly KindInventory[], target: DatastoreWriter[
 }
 
 /** What one store took and another refuses would end the copying half-way. */
-function checkValid(copies: readonly KindInventory[]): void {
+function checkValid(copies: readonly KindInventory[], state: string): void {
   const bad: string[] = [];
   for (const { type, resources } of copies) {
     for (const resource of resources) {
@@ -145,7 +140,7 @@ function checkValid(copies: readonly KindInventory[]): void {
       if (issue !== undefined) bad.push(`${shown(resource)}: ${issue.path}: ${issue.message}`);
     }
   }
-  if (bad.length > 0) throw inputError(`The source holds what is not valid; nothing was written:\n${named(bad)}`);
+  if (bad.length > 0) throw inputError(`The source holds what is not valid; ${state}:\n${named(bad)}`);
 }
 
 interface Sorted {
@@ -155,7 +150,24 @@ interface Sorted {
 
 type Skipped = MigrationReport["skipped"][number];
 
-async function sortOut(copies: readonly KindInventory[], options: MigrationOptions): Promise<Sorted> {
+/** What is to be copied, of the source as it is now. `state`: what a refusal says of the two datastores. */
+async function look(options: MigrationOptions, state: string): Promise<Sorted> {
+  const { source, target, targetName, signal } = options;
+  const unreadable = new Set<string>();
+  const inventory = await takeInventory(source, signal, (what) => unreadable.add(what));
+  // A policy that is left out here would be lost in the target, and what it forbids allowed.
+  if (unreadable.size > 0)
+    throw inputError(`The source holds what cannot be read; ${state}:\n${named([...unreadable])}`);
+  const copies = copiesFor(inventory, target.type);
+  checkValid(copies, state);
+  const sorted = await sortOut(copies, options, state);
+  const missing = await missingNamespaces(target, sorted.held, signal);
+  if (missing.length > 0)
+    throw inputError(`${targetName} has no namespace ${missing.join(", ")}: create it first; ${state}`);
+  return sorted;
+}
+
+async function sortOut(copies: readonly KindInventory[], options: MigrationOptions, state: string): Promise<Sorted> {
   const held: KindInventory[] = [];
   const skipped: Skipped[] = [];
   const lost: string[] = [];
@@ -170,7 +182,7 @@ async function sortOut(copies: readonly KindInventory[], options: MigrationOptio
     if (kind.type.kind.endsWith("NetworkPolicy")) lost.push(`${count} ${typeName(kind.type)} (${reason})`);
   }
   if (lost.length > 0 && !options.skipUnsupported) {
-    const message = `Policies would be lost: ${lost.join(", ")}; nothing was written`;
+    const message = `Policies would be lost: ${lost.join(", ")}; ${state}`;
     throw inputError(`${message}; --skip-unsupported goes on without them`);
   }
   return { held, skipped };
@@ -201,8 +213,7 @@ async function copyAll(
       if (++done % SAY_EVERY === 0) await say(`${name}: ${done} of ${resources.length}`);
     });
     if (failures.length > 0) {
-      const rest = "both datastores stay locked: run this again to go on, or with --abort to give up";
-      throw inputError(`${failures.length} ${name} could not be written; ${rest}:\n${named(failures)}`);
+      throw inputError(`${failures.length} ${name} could not be written; ${STAYS_LOCKED}:\n${named(failures)}`);
     }
     if (written > 0) copied[name] = written;
     if (missing > 0) skipped.push({ kind: name, count: missing, reason: "Kubernetes has no such node" });
