@@ -81,7 +81,7 @@ test("what is written there and is not valid stops the migration, and both stay 
   assert.deepEqual(await policyNames(target), []);
   for (const writer of [source, target]) {
     const id = { apiVersion: V3, kind: "ClusterInformation", namespace: "", name: "default" };
-    const stored = await writer.get(id, signal);
-    assert.equal((stored?.resource.spec as { datastoreReady?: boolean }).datastoreReady, false);
+    const { spec } = (await writer.get(id, signal))?.resource ?? assert.fail();
+    assert.equal((spec as { datastoreReady?: boolean }).datastoreReady, false);
   }
 });

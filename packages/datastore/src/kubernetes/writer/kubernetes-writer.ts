@@ -76,6 +76,7 @@ export class KubernetesWriter implements DatastoreWriter {
       for (const object of objects) {
         const stored = this.#stored(request, object);
         if (stored !== undefined) page.push(stored);
+        else request.onUnreadable?.(`${request.kind}: the server lists an object without a name or a version`);
       }
       yield page;
     }
