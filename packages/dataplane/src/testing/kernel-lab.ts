@@ -82,6 +82,8 @@ export class KernelLab {
     this.run("ip link set lo up");
     this.run("ip netns add ext");
     this.run("ip link add eth0 type veth peer name eth0 netns ext");
+    // Else a link-local address is tentative for two seconds, and no neighbour of IPv6 is asked for.
+    for (const inside of ["", "ip netns exec ext "]) this.run(`${inside}sysctl -qw net.ipv6.conf.eth0.accept_dad=0`);
     this.run("ip addr add 192.168.7.1/24 dev eth0");
     this.run("ip link set eth0 up");
     this.run("ip -n ext addr add 192.168.7.2/24 dev eth0");
