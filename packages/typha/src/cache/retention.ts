@@ -1,4 +1,6 @@
+import { PackedKV } from "@bulrush/proto";
 import { type Breadcrumb, CRUMB_OVERHEAD_BYTES } from "./breadcrumb.ts";
+import { objectBytes } from "./object-size.ts";
 import type { Slot } from "./slab.ts";
 
 /** What a slot held before a breadcrumb. */
@@ -13,11 +15,14 @@ interface Retained {
   readonly bytes: number;
 }
 
-/** Guess at an old KV that only `undo` keeps alive: an object, or its share of a slab that has moved. */
-const OLD_KV_BYTES = 1024;
+/** Guess at what an entry of `undo` costs. */
+const ENTRY_BYTES = 32;
+/** Guess at what a packed KV costs beside its bytes. */
+const PACKED_OVERHEAD_BYTES = 160;
 
 /**
- * The newest breadcrumbs, for clients that come back. The head is always held; older ones as far as the budget goes.
+ * The newest breadcrumbs, for clients that come back. The head is always held; older ones as far as the budget goes,
+ * which counts their frames and the KVs that they replaced.
  *
  * Invariant: `#items` from `#start` on have consecutive sequences; `#bytes` is the sum of their `bytes`.
  */
@@ -44,10 +49,12 @@ export class Retention {
     return this.#items[this.#start]?.crumb.sequence ?? 0;
   }
 
+  /** Packed KVs are copied: they would keep the memory of all their neighbours. */
   add(crumb: Breadcrumb, undo: readonly UndoEntry[]): void {
+    const own = ownUndo(undo);
     let bytes = crumb.frame.length + CRUMB_OVERHEAD_BYTES;
-    for (const entry of undo) if (entry.before !== undefined) bytes += OLD_KV_BYTES;
-    this.#items.push({ crumb, undo, bytes });
+    for (const { before } of own) bytes += ENTRY_BYTES + (before === undefined ? 0 : slotBytes(before));
+    this.#items.push({ crumb, undo: own, bytes });
     this.#bytes += bytes;
     while (this.#bytes > this.#maxBytes && this.count > 1) this.#dropOldest();
   }
@@ -78,4 +85,26 @@ export class Retention {
       this.#start = 0;
     }
   }
+}
+
+function slotBytes(slot: Slot): number {
+  return slot instanceof PackedKV ? PACKED_OVERHEAD_BYTES + slot.end - slot.start : objectBytes(slot);
+}
+
+/** The same with their packed KVs in memory of their own, one piece for all. */
+function ownUndo(undo: readonly UndoEntry[]): readonly UndoEntry[] {
+  let size = 0;
+  for (const { before } of undo) if (before instanceof PackedKV) size += before.end - before.start;
+  if (size === 0) return undo;
+  // Not from the pool, of which others would keep the rest.
+  const bytes = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  return undo.map((entry) => {
+    const { position, before } = entry;
+    if (!(before instanceof PackedKV)) return entry;
+    const { source, start, end, tail, low, high, sum } = before;
+    const from = at;
+    at += source.copy(bytes, at, start, end);
+    return { position, before: new PackedKV(bytes, from, at, tail, low, high, sum) };
+  });
 }
