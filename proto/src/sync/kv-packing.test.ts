@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sameValue } from "@bulrush/model";
 import fc from "fast-check";
+import { catchProto } from "./catch-proto.ts";
 import { decodeServerMessage, encodeMessage, framePackedMessage } from "./codec.ts";
 import { KVPacking, type PackedKV } from "./kv-packing.ts";
 import type { KV } from "./message.ts";
@@ -132,4 +133,24 @@ test("KVPacking.pack() leaves rare shapes, undefined fields and many small conta
   assert.equal(packing.pack(each({ field99: 1 })), undefined, "there are 64 ids");
   assert.ok(packing.pack(each({ field1: 1 })) !== undefined);
   assert.ok(packing.pack(each("text")) !== undefined);
+});
+
+test("KVPacking refuses what no body could hold, alone or with its definitions", () => {
+  const packing = new KVPacking();
+  const name = "n".repeat(200);
+  const each = (length: number): KV => ({
+    path: "/x",
+    value: { [name]: "x".repeat(length) },
+    revision: "",
+    updateType: "new",
+  });
+  for (let i = 0; i < 20; i++) packing.pack(each(1));
+  const max = 16 * 1024 * 1024;
+  const packed = packing.pack(each(max - 100));
+  assert.ok(packed !== undefined);
+  assert.equal(catchProto(() => packing.list().add(packed)).code, "PROTO_TOO_BIG");
+  assert.equal(catchProto(() => packing.pack(each(max - 5))).code, "PROTO_TOO_BIG");
+  // Many strings, in whatever memory an earlier body left behind.
+  const many = { ...each(1), value: Array.from({ length: 5 }, () => "x".repeat(3_900_000)) };
+  assert.equal(catchProto(() => packing.pack(many)).code, "PROTO_TOO_BIG");
 });

@@ -70,6 +70,7 @@ class Packer {
   /**
    * A KV alone, with the shapes of `table`. Those that are not in `defined` are defined where they are first used, and
    * then in it; without `defined` no definition is written. Gives nothing for what only a body of its own can hold.
+   * Throws for what alone is larger than any body, with or without definitions.
    */
   packAlone(kv: readonly unknown[], table: ShapeTable, defined: ShapeSet | undefined): KVBytes | undefined {
     if (this.#out.length > KEPT_BUFFER_BYTES) this.#out = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
@@ -82,6 +83,7 @@ class Packer {
     this.#table = table;
     try {
       const valueEnd = this.#kv(kv);
+      if (this.#at > MAX_BYTES) throw tooBig("The value is too large", MAX_BYTES);
       // So that any number of them have no more containers than a body of their size may.
       if (defined === undefined && this.#containers * 4 > this.#at) return undefined;
       return { source: this.#out, end: this.#at, used: this.#used, tail: this.#at - valueEnd };

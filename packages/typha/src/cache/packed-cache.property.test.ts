@@ -168,3 +168,45 @@ test("a snapshot of packed KVs is of its sequence, whatever changes while it is 
     Array.from({ length: 10 }, () => value(39)),
   );
 });
+
+test("a value that is too large with the definitions of its records alone is left out, and named", async () => {
+  const packing = new KVPacking();
+  const left: (readonly [path: string, reason: string])[] = [];
+  const cache = new SnapshotCache({
+    ...options(),
+    packed: { packing, encode: framePackedMessage },
+    onUnsendable: (path, reason) => left.push([path, reason]),
+  });
+  // The name is in the definition alone: a packed value has an id in its place.
+  const name = "n".repeat(200);
+  const publish = (paths: readonly string[], length: number): readonly Breadcrumb[] =>
+    cache.publish({
+      updates: paths.map((path) => ({
+        key: { type: "GlobalConfig", name: path } as Update["key"],
+        path,
+        value: { [name]: "x".repeat(length) } as unknown as Value,
+        revision: "1",
+        type: "updated",
+      })),
+      nowMs: 1,
+    }).crumbs;
+  for (let i = 0; i < 40; i++) publish(["/calico/v1/a", "/calico/v1/b"], i);
+  const max = 16 * 1024 * 1024;
+  assert.equal(publish(["/calico/v1/a"], max - 1000).length, 1);
+  assert.deepEqual(left, []);
+  for (const length of [max - 150, max - 20, max + 1]) {
+    const { sequence } = cache.head;
+    assert.deepEqual(publish(["/calico/v1/b", "/calico/v1/new"], length), []);
+    assert.equal(cache.head.sequence, sequence);
+    assert.deepEqual(
+      left.splice(0).map(([path]) => path),
+      ["/calico/v1/b", "/calico/v1/new"],
+    );
+  }
+  const lengths = ["a", "b", "new"].map(
+    (path) => (cache.get(`/calico/v1/${path}`)?.value as Record<string, string> | undefined)?.[name]?.length,
+  );
+  assert.deepEqual(lengths, [max - 1000, 39, undefined]);
+  const { count, bytes } = await cache.snapshot();
+  assert.ok(count === 2 && bytes > max - 1000);
+});

@@ -361,13 +361,13 @@ export class SnapshotCache {
   #packedFrame(batch: readonly Change[], input: PublishInput): Buffer | undefined {
     const { packed } = this.#options;
     if (packed === undefined) return undefined;
-    const maker = packed.packing.list();
-    for (const { kv, slot } of batch) {
-      // In a snapshot it will be a new one.
-      if (slot instanceof PackedKV ? !maker.add(slot, kv.updateType === "updated") : !addDelete(kv, packed, maker))
-        return undefined;
-    }
     try {
+      const maker = packed.packing.list();
+      for (const { kv, slot } of batch) {
+        // In a snapshot it will be a new one.
+        if (slot instanceof PackedKV ? !maker.add(slot, kv.updateType === "updated") : !addDelete(kv, packed, maker))
+          return undefined;
+      }
       const frame = packed.encode({
         type: "delta",
         fromSequence: this.#head.sequence,

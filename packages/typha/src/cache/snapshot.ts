@@ -127,9 +127,9 @@ function encodeChunk(capture: ChunkCapture, options: BuildOptions & { readonly s
 
 /** A chunk that is all packed, in one frame; undefined where it is not, or is too large for one. */
 function encodePacked(slots: SlabCapture, packed: PackedFrames, maxFrameBytes: number): Buffer | undefined {
-  const maker = packed.packing.list();
-  if (!addAll(slots, maker)) return undefined;
   try {
+    const maker = packed.packing.list();
+    if (!addAll(slots, maker)) return undefined;
     const frame = packed.encode({ type: "snapshot", kvs: maker.end() });
     return frame.length <= maxFrameBytes ? frame : undefined;
   } catch (error) {
