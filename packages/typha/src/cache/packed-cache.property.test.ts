@@ -193,7 +193,7 @@ test("a value that is too large with the definitions of its records alone is lef
   for (let i = 0; i < 40; i++) publish(["/calico/v1/a", "/calico/v1/b"], i);
   const max = 16 * 1024 * 1024;
   assert.equal(publish(["/calico/v1/a"], max - 1000).length, 1);
-  assert.deepEqual(left, []);
+  assert.equal(left.length, 0);
   for (const length of [max - 150, max - 20, max + 1]) {
     const { sequence } = cache.head;
     assert.deepEqual(publish(["/calico/v1/b", "/calico/v1/new"], length), []);
