@@ -51,6 +51,14 @@ describe("parseDataplaneConfig()", () => {
     );
   });
 
+  it("names WireGuard that RouteSyncDisabled keeps off, of either family", () => {
+    const named = (settings: Record<string, string>): string[] => parse(settings).problems.map(({ name }) => name);
+    assert.deepEqual(named({ RouteSyncDisabled: "true" }), []);
+    assert.deepEqual(named({ WireguardEnabled: "true", WireguardEnabledV6: "true" }), []);
+    assert.deepEqual(named({ RouteSyncDisabled: "true", WireguardEnabled: "true" }), ["WireguardEnabled"]);
+    assert.deepEqual(named({ RouteSyncDisabled: "true", WireguardEnabledV6: "true" }), ["WireguardEnabledV6"]);
+  });
+
   it("takes names and words in any case", () => {
     const { config, problems } = parse({ INTERFACEPREFIX: "cali, tap", defaultendpointtohostaction: "accept" });
     assert.deepEqual(problems, []);

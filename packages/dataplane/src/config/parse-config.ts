@@ -65,6 +65,13 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
       name: "NftablesMarkMask",
       message: "NftablesMarkMask has no sixth bit for WireGuard, which stays off",
     });
+  const routeSyncDisabled = flag("RouteSyncDisabled", false);
+  for (const [isOn, name] of [
+    [wireguard[4], "WireguardEnabled"],
+    [wireguard[6], "WireguardEnabledV6"],
+  ] as const)
+    if (isOn && routeSyncDisabled)
+      problems.push({ name, message: `${name} has no effect with RouteSyncDisabled: packets go unencrypted` });
   const config: DataplaneConfig = {
     interfacePrefixes: read("InterfacePrefix", ["cali"], readPrefixes),
     interfaceExclude: read("InterfaceExclude", ["kube-ipvs0"], readExcludes),
@@ -118,7 +125,7 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     natInterface: read("IptablesNATOutgoingInterfaceFilter", "", orNone("", readInterfaceFilter)),
     floatingIps: choice("FloatingIPs", ["Disabled", "Enabled"]) === "Enabled",
     openstack: isOpenstack(texts) ? { metadata: metadata() } : undefined,
-    routeSyncDisabled: flag("RouteSyncDisabled", false),
+    routeSyncDisabled,
     deviceRouteProtocol: read("DeviceRouteProtocol", 3, readInteger(1, 255)),
     deviceRouteSourceAddress: read("DeviceRouteSourceAddress", undefined, orNone(undefined, readAddress(4))),
     deviceRouteSourceAddressV6: read("DeviceRouteSourceAddressIPv6", undefined, orNone(undefined, readAddress(6))),

@@ -397,9 +397,10 @@ describe("WireguardDeviceManager", () => {
     await dataplane.stop();
   });
 
-  it("R22: is not touched where routes are not ours", async () => {
+  it("R22: is not touched where routes are not ours, and it is said that packets go unencrypted", async () => {
     await start({ ...ON, RouteSyncDisabled: "true" }, ...CLUSTER, ELM_KEY);
     assert.deepEqual([kernel.routes.link(DEVICE), told()], [undefined, []]);
+    assert.ok(kernel.logs.some((line) => /WireguardEnabled has no effect.*unencrypted/.test(line)));
     await dataplane.stop();
   });
 });
