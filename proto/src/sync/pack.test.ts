@@ -5,6 +5,7 @@ import { Packr } from "msgpackr";
 import { catchProto } from "./catch-proto.ts";
 import type { ProtoErrorCode } from "./errors.ts";
 import { packBody } from "./pack.ts";
+import { PackedKVs } from "./packed-kvs.ts";
 import { scanBody } from "./scan.ts";
 
 /** Another encoder of the same form: of records defined inline, and no state. */
@@ -101,4 +102,22 @@ test("packBody() takes what is as good as plain: no prototype, instances of clas
   const odd = new Odd([["k", 1]]);
   const plain = [{ a: 1 }, { a: 1 }, new Map([["k", 1]])];
   assert.deepEqual(Buffer.from(packBody([bare, new Point(), odd])), Buffer.from(other.pack(plain)));
+});
+
+test("packBody() refuses packed KVs that are too large together before it makes room for them", (t) => {
+  const source = Buffer.alloc(1_000_000, 1);
+  const part = { source, start: 0, end: source.length, type: undefined };
+  const kvs = (count: number): PackedKVs =>
+    new PackedKVs(
+      count,
+      Array.from({ length: count }, () => part),
+      count * source.length,
+    );
+  assert.equal(packBody([kvs(16)]).length, 1 + 3 + 16_000_000);
+  const allocations = t.mock.method(Buffer, "allocUnsafeSlow").mock;
+  assert.equal(catchProto(() => packBody([kvs(300)])).code, "PROTO_TOO_BIG");
+  for (const {
+    arguments: [size = 0],
+  } of allocations.calls)
+    assert.ok(size < 1_000_000, `made room for ${size} bytes`);
 });

@@ -251,6 +251,8 @@ class Packer {
     this.#listHeader(kvs.count);
     this.#open(0);
     this.#depth--;
+    // Before there is room for all of it: a list may be of hundreds of values that may be large alone.
+    if (this.#at + kvs.bytes > MAX_BYTES) throw tooBig("The body is too large", MAX_BYTES);
     this.#reserve(kvs.bytes);
     const out = this.#out;
     for (const { source, start, end, type } of kvs.parts) {

@@ -210,3 +210,35 @@ test("a value that is too large with the definitions of its records alone is lef
   const { count, bytes } = await cache.snapshot();
   assert.ok(count === 2 && bytes > max - 1000);
 });
+
+test("a snapshot of large values, many times what a body may hold, comes in frames that clients take", async () => {
+  const packing = new KVPacking();
+  const compressed = { compressFromBytes: 1024 };
+  const cache = new SnapshotCache({
+    ...options(),
+    slotsPerChunk: 512,
+    retainBytes: 0,
+    encodeFrame: (message) => frameMessage(message, compressed),
+    packed: { packing, encode: (message) => framePackedMessage(message, compressed) },
+  });
+  const large = "x".repeat(1_000_000);
+  for (let i = 0; i < 64; i++)
+    cache.publish({
+      updates: [
+        {
+          key: { type: "GlobalConfig", name: `${i}` } as Update["key"],
+          path: `/calico/v1/${i}`,
+          value: `${large}${i}` as unknown as Value,
+          revision: "1",
+          type: "updated",
+        },
+      ],
+      nowMs: 1,
+    });
+  const { kvs, count } = (await snapshotOf(cache)) as { readonly kvs: readonly KV[]; readonly count: number };
+  assert.equal(count, 64);
+  assert.deepEqual(
+    new Map(kvs.map(({ path, value }) => [path, (value as string).slice(large.length)])),
+    new Map(Array.from({ length: 64 }, (_, i) => [`/calico/v1/${i}`, `${i}`])),
+  );
+});
