@@ -322,7 +322,11 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     default: "IPPoolsOnly",
     doc: "Destinations that outgoing NAT leaves alone.",
   },
-  RouteSyncDisabled: { type: bool(), default: false, doc: "Write and remove no routes (policy only); WireGuard stays off." },
+  RouteSyncDisabled: {
+    type: bool(),
+    default: false,
+    doc: "Write and remove no routes (policy only); WireGuard stays off.",
+  },
   DeviceRouteProtocol: {
     type: int({ min: 1, max: 255 }),
     default: 3,
