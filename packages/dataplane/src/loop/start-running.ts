@@ -9,6 +9,7 @@ import { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import { withSupportedOffload } from "../offload/flow-offload-support.ts";
 import { FlowRecheck } from "../recheck/flow-recheck.ts";
+import { isWorkloadInterface } from "../route/route-ownership.ts";
 import type { DataplaneOptions } from "./dataplane.ts";
 import { createHostState } from "./host-state.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
@@ -93,6 +94,7 @@ export function startRunning(
     interfaces,
     tables: state.ruleset.tables,
     isUplink: (name) => parsed.mtuInterfacePattern.test(name),
+    isWorkload: (name) => isWorkloadInterface(name, parsed.interfacePrefixes),
     onWarning,
     wakeIn: (delayMs) => wakeIn("recheck", delayMs),
   });

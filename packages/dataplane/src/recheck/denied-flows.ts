@@ -19,6 +19,7 @@ export interface RecheckInputs {
   readonly interfaces: Interfaces;
   /** The interface leads out of the host to machines that may send by another one of these too. */
   readonly isUplink: (interfaceName: string) => boolean;
+  readonly isWorkload: (interfaceName: string) => boolean;
   /** The rules that are in force, by family. */
   readonly tables: ReadonlyMap<Family, TableState>;
 }
@@ -33,7 +34,8 @@ export interface RecheckInputs {
  * A flow of an allowed connection is never among them, as its translated addresses would be lost with it. Flows that others
  * have announced (RELATED) stay, and those of other zones. Throws when flows or routes cannot be listed.
  */
-export function findDeniedFlows({ conntrack, interfaces, isUplink, routes, tables }: RecheckInputs): Flow[] {
+export function findDeniedFlows(inputs: RecheckInputs): Flow[] {
+  const { conntrack, interfaces, isUplink, isWorkload, routes, tables } = inputs;
   const ways = new Map<Family, Ways>();
   const judges = new Map<Family, PacketJudge>();
   for (const [family, table] of tables) {
@@ -46,7 +48,8 @@ export function findDeniedFlows({ conntrack, interfaces, isUplink, routes, table
   conntrack.deleteFlowsWhere((flow) => {
     const way = ways.get(flow.family);
     const judge = judges.get(flow.family);
-    if (way !== undefined && judge !== undefined && isDenied(flow, way, judge, uplinks)) denied.push(flow);
+    if (way !== undefined && judge !== undefined && isDenied(flow, { ways: way, judge, uplinks, isWorkload }))
+      denied.push(flow);
     return false;
   });
   return denied;
@@ -63,22 +66,31 @@ function flowKey({ original, protocol, zone }: Flow): string {
   return `${zone} ${protocol} ${source} ${sourcePort} ${destination} ${destinationPort}`;
 }
 
+/** What flows of one family are judged by. */
+interface Bench {
+  readonly ways: Ways;
+  readonly judge: PacketJudge;
+  readonly uplinks: readonly string[];
+  readonly isWorkload: RecheckInputs["isWorkload"];
+}
+
 /**
  * Packets of others may come by another interface than the one that leads to them, and meet another host endpoint there:
  * a flow is denied when it is by each of them.
  */
-function isDenied(flow: Flow, ways: Ways, judge: PacketJudge, uplinks: readonly string[]): boolean {
+function isDenied(flow: Flow, bench: Bench): boolean {
   if (flow.zone !== 0 || (flow.status & EXPECTED) !== 0) return false;
+  const { ways, uplinks } = bench;
   const { original, reply } = flow;
   // The destination as it was translated; the source is translated behind all of our rules.
   const from = ways.to(original.source);
   const to = ways.to(reply.source);
   if (from === undefined || to === undefined || (from === LOCAL && to === LOCAL)) return false;
-  const sides = [from, to].map((name) => (uplinks.includes(name) ? uplinks : [name]));
-  return (sides[0] ?? []).every((one) => (sides[1] ?? []).every((other) => isDeniedBetween(flow, one, other, judge)));
+  const [starts = [], ends = []] = [from, to].map((name) => (uplinks.includes(name) ? uplinks : [name]));
+  return starts.every((start) => ends.every((end) => isDeniedBetween(flow, start, end, bench)));
 }
 
-function isDeniedBetween(flow: Flow, from: string, to: string, judge: PacketJudge): boolean {
+function isDeniedBetween(flow: Flow, from: string, to: string, { isWorkload, judge, ways }: Bench): boolean {
   const { original, reply } = flow;
   const packet: JudgedPacket = {
     family: flow.family,
@@ -97,11 +109,20 @@ function isDeniedBetween(flow: Flow, from: string, to: string, judge: PacketJudg
     destination: original.destination,
     destinationPort: original.destinationPort,
   };
-  const prerouting = [layered("mangle", HOOK_CHAIN.prerouting), sent] as const;
-  const postrouting = [layered("mangle", HOOK_CHAIN.postrouting), { ...packet, inInterface: LOCAL }] as const;
   const filter = (hook: "input" | "forward" | "output"): readonly [string] => [layered("filter", HOOK_CHAIN[hook])];
-  if (from === LOCAL) return judge.judge(packet, [filter("output"), postrouting]) === "drop";
-  return judge.judge(packet, [prerouting, filter(to === LOCAL ? "input" : "forward")]) === "drop";
+  if (from === LOCAL) {
+    // Do-not-track policy sees it on its way to where it was sent, which may be another one.
+    const outInterface = original.destination === reply.source ? to : ways.to(original.destination);
+    if (outInterface === undefined) return false;
+    const output = [layered("raw", HOOK_CHAIN.output), { ...sent, outInterface }] as const;
+    const postrouting = [layered("mangle", HOOK_CHAIN.postrouting), { ...packet, inInterface: LOCAL }] as const;
+    return judge.judge(packet, [output, filter("output"), postrouting]) === "drop";
+  }
+  const prerouting = [layered("mangle", HOOK_CHAIN.prerouting), sent] as const;
+  const rest = [prerouting, filter(to === LOCAL ? "input" : "forward")];
+  // Do-not-track policy is of host endpoints. For workloads there are only routes to be asked, of which nothing is known.
+  const chains = isWorkload(from) ? rest : [[layered("raw", HOOK_CHAIN.prerouting), sent] as const, ...rest];
+  return judge.judge(packet, chains) === "drop";
 }
 
 /** This host itself, as the interface of a packet that comes from it or goes to it. */

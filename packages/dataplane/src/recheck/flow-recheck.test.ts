@@ -96,6 +96,27 @@ describe("after rules were missing", () => {
     assert.deepEqual(portsLeft(), [443]);
   });
 
+  it("a flow that do-not-track policy lets in or out of the host stays", async () => {
+    const id = policyId("gnp/fast");
+    const at = (port: number) => ({ protocol: { name: "tcp" }, dst_ports: [{ first: port, last: port }] }) as const;
+    host.routes.putRoute({ destination: `${HOST}/32`, device: 2, table: 255, type: "local", metric: 0 });
+    await host.send(
+      dataplane,
+      policy(id, [rule("allow", at(7000))], [rule("allow", at(7002))], { untracked: true }),
+      hostEndpoint("fast", { name: "eth0", untracked_tiers: [tier("default", [id], [id], "Pass")] }),
+    );
+    await host.advance(500);
+    host.flows.tracked = [
+      flow(REMOTE, HOST, 7000),
+      flow(REMOTE, HOST, 7001),
+      flow(HOST, REMOTE, 7002),
+      flow(HOST, REMOTE, 7003),
+    ];
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    await host.advance(200);
+    assert.deepEqual(portsLeft(), [7000, 7002]);
+  });
+
   it("is done once a repair, and not while nothing is repaired", async () => {
     const { listed } = host.flows;
     await host.send(dataplane, policy(P, [rule("allow")]));

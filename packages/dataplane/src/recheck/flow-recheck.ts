@@ -16,6 +16,7 @@ export interface FlowRecheckOptions {
   readonly tables: DesiredTables;
   /** See `RecheckInputs`. */
   readonly isUplink: (interfaceName: string) => boolean;
+  readonly isWorkload: (interfaceName: string) => boolean;
   readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
   /** Asks for a call of `run` although nothing changes. */
   readonly wakeIn: (delayMs: number) => void;
@@ -53,7 +54,7 @@ export class FlowRecheck {
   run(): readonly string[] {
     const failures = this.#refuse();
     if (!this.#isDue) return failures;
-    const { clock, interfaces, isUplink, kernel, onWarning, tables, wakeIn } = this.#options;
+    const { clock, interfaces, isUplink, isWorkload, kernel, onWarning, tables, wakeIn } = this.#options;
     const startMs = clock.monotonicMs();
     const waitMs = this.#pacer.waitMs(startMs);
     if (waitMs > 0) {
@@ -63,7 +64,7 @@ export class FlowRecheck {
     try {
       this.#isDue = false;
       const states = new Map([...tables].map(([family, table]) => [family, table.state()]));
-      const denied = findDeniedFlows({ ...kernel, interfaces, isUplink, tables: states });
+      const denied = findDeniedFlows({ ...kernel, interfaces, isUplink, isWorkload, tables: states });
       this.#ended.add(denied, startMs);
       failures.push(...this.#refuse());
       const flows = deleteFlows(denied, kernel.conntrack);
