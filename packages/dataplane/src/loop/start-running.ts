@@ -10,6 +10,8 @@ import type { Interfaces } from "../manager/interfaces.ts";
 import { withSupportedOffload } from "../offload/flow-offload-support.ts";
 import { FlowRecheck } from "../recheck/flow-recheck.ts";
 import { isWorkloadInterface } from "../route/route-ownership.ts";
+import { IPIP_DEVICE } from "../tunnel/ipip-device.ts";
+import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
 import type { DataplaneOptions } from "./dataplane.ts";
 import { createHostState } from "./host-state.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
@@ -88,12 +90,15 @@ export function startRunning(
     },
     onWarning,
   });
+  // Other hosts' packets come by a tunnel or as they are, whichever way leads back: WireGuard's is in a table of its own.
+  const tunnels = new Set<string>([IPIP_DEVICE, VXLAN_DEVICE[4], VXLAN_DEVICE[6]]);
+  for (const family of [4, 6] as const) if (parsed.wireguard[family]) tunnels.add(parsed.wireguardDevice[family]);
   const recheck = new FlowRecheck({
     kernel,
     clock,
     interfaces,
     tables: state.ruleset.tables,
-    isUplink: (name) => parsed.mtuInterfacePattern.test(name),
+    isUplink: (name) => parsed.mtuInterfacePattern.test(name) || tunnels.has(name),
     isWorkload: (name) => isWorkloadInterface(name, parsed.interfacePrefixes),
     onWarning,
     wakeIn: (delayMs) => wakeIn("recheck", delayMs),

@@ -17,7 +17,7 @@ export interface RecheckInputs {
   readonly routes: Pick<RouteAccess, "routes">;
   readonly conntrack: Pick<FlowAccess, "deleteFlowsWhere">;
   readonly interfaces: Interfaces;
-  /** The interface leads out of the host to machines that may send by another one of these too. */
+  /** The interface, a tunnel too, leads out of the host to machines that may send by another one of these as well. */
   readonly isUplink: (interfaceName: string) => boolean;
   readonly isWorkload: (interfaceName: string) => boolean;
   /** The rules that are in force, by family. */

@@ -117,6 +117,28 @@ describe("after rules were missing", () => {
     assert.deepEqual(portsLeft(), [7000, 7002]);
   });
 
+  it("a flow that may come through WireGuard stays, though the uplink's forward policy denies what is not encrypted", async () => {
+    const id = policyId("gnp/forward");
+    const guarded = [
+      policy(id, [rule("deny")], [rule("deny")]),
+      hostEndpoint("guarded", { name: "eth0", forward_tiers: [tier("default", [id], [id])] }),
+    ];
+    const left: number[][] = [];
+    for (const WireguardEnabled of ["false", "true"]) {
+      await dataplane.stop();
+      host.routes.setLink(6, "wireguard.cali");
+      dataplane = host.start({ WireguardEnabled });
+      await host.send(dataplane, ...guarded, ...WORLD);
+      await host.advance(1000);
+      // It is there all the same where its packets are refused by then.
+      host.flows.tracked = [flow(REMOTE, A, 80), flow(REMOTE, A, 81)];
+      await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+      await host.advance(2000);
+      left.push(portsLeft());
+    }
+    assert.deepEqual(left, [[], [80]]);
+  });
+
   it("is done once a repair, and not while nothing is repaired", async () => {
     const { listed } = host.flows;
     await host.send(dataplane, policy(P, [rule("allow")]));
