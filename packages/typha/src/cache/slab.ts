@@ -1,4 +1,4 @@
-import { type KV, type KVListMaker, type KVPacking, PackedKV } from "@bulrush/proto";
+import { type KV, type KVListMaker, type KVPacking, PackedKV, ProtoError } from "@bulrush/proto";
 
 /** A KV in a cache: as an object, or packed. */
 export type Slot = KV | PackedKV;
@@ -7,6 +7,10 @@ export type Slot = KV | PackedKV;
 const FIRST_KV_BYTES = 64;
 /** Room for changes, of what is in use. */
 const SPARE_SHARE = 1 / 2;
+/** Memory of which less than this share is in use is given back. */
+const MIN_SHARE_IN_USE = 1 / 4;
+/** But not of so little. */
+const KEPT_BYTES = 4096;
 
 /** Where the packed KVs of some numbered slots lie, at one moment. */
 interface Places {
@@ -31,7 +35,8 @@ export interface SlabCapture {
 /**
  * The KVs of some slots, most of them packed in one piece of memory: an object for each would be three times as large,
  * and a burden for the garbage collector. What changes is written behind the rest, so that nothing is ever overwritten
- * that somebody may still read; when there is no room, what is in use moves to a new piece, in order.
+ * that somebody may still read; when there is no room, or too little of it is in use, what is in use moves to a new piece,
+ * in order.
  *
  * Invariant: bytes before `#at` never change. A slot is in `#places` or in `#objects` or empty. While `#isCaptured`, a
  * capture may hold `#places` and `#objects`.
@@ -61,16 +66,19 @@ export class Slab {
   set(index: number, slot: Slot | undefined): void {
     this.#own();
     const places = this.#places;
-    this.#inUse -= (places.ends[index] ?? 0) - (places.starts[index] ?? 0);
+    const freed = (places.ends[index] ?? 0) - (places.starts[index] ?? 0);
+    this.#inUse -= freed;
     places.starts[index] = 0;
     places.ends[index] = 0;
     if (!(slot instanceof PackedKV)) {
       this.#objects[index] = slot;
+      if (freed > 0) this.#giveBack(0);
       return;
     }
     if (index < this.#objects.length) this.#objects[index] = undefined;
     const { source, start, end } = slot;
     const size = end - start;
+    if (freed > 0) this.#giveBack(size);
     if (this.#at + size > this.#bytes.length) this.#move(size);
     source.copy(this.#bytes, this.#at, start, end);
     places.starts[index] = this.#at;
@@ -123,6 +131,16 @@ export class Slab {
     };
     this.#objects = this.#objects.slice();
     this.#isCaptured = false;
+  }
+
+  /** After something was removed, and before `more` comes. */
+  #giveBack(more: number): void {
+    const wanted = this.#inUse + more;
+    if (wanted === 0) {
+      this.#bytes = Buffer.alloc(0);
+      this.#at = 0;
+    } else if (this.#bytes.length > KEPT_BYTES && wanted < this.#bytes.length * MIN_SHARE_IN_USE)
+      this.#moveTo(wanted + Math.ceil(wanted * SPARE_SHARE));
   }
 
   #move(more: number): void {
@@ -195,8 +213,9 @@ export function slotsOf({ bytes, places, objects }: SlabCapture): Slot[] {
 export function packIfPossible(kv: KV, packing: KVPacking): Slot {
   try {
     return packing.pack(kv) ?? kv;
-  } catch {
-    return kv;
+  } catch (error) {
+    if (error instanceof ProtoError) return kv;
+    throw error;
   }
 }
 
