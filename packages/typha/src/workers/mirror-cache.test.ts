@@ -37,7 +37,10 @@ interface Scene {
 }
 
 /** At sequence 10, of a cache at `head`. */
-function scene(head: number = 10, difference?: SharedDifference): Scene {
+function scene(
+  head: number = 10,
+  askDifference: () => Promise<SharedDifference | undefined> = () => Promise.resolve(undefined),
+): Scene {
   const snapshots: PromiseWithResolvers<SharedSnapshot>[] = [];
   const released: (readonly [number, number])[] = [];
   const mirror = new MirrorCache({
@@ -50,7 +53,7 @@ function scene(head: number = 10, difference?: SharedDifference): Scene {
       snapshots.push(answer);
       return answer.promise;
     },
-    askDifference: () => Promise.resolve(difference),
+    askDifference,
     askHead: () => Promise.resolve(head),
     release: (id, answers) => released.push([id, answers]),
   });
@@ -133,6 +136,44 @@ test("MirrorCache asks again where a snapshot's breadcrumb was dropped before it
   assert.deepEqual(released, [[1, 1]]);
 });
 
+test("MirrorCache drops what no open question needs, though some question is always open", async () => {
+  const differences: PromiseWithResolvers<SharedDifference | undefined>[] = [];
+  const { mirror, snapshots, released, take } = scene(10, () => {
+    const answer = Promise.withResolvers<SharedDifference | undefined>();
+    differences.push(answer);
+    return answer.promise;
+  });
+  const first = mirror.difference("");
+  take([11, 12, 13], 13);
+  const second = mirror.difference("");
+  take([14, 15], 15);
+  // What it may be answered with is still there.
+  differences[0]?.resolve({ buckets: [1], snapshot: snapshot(1, 11) });
+  assert.equal((await first)?.snapshot.crumb.sequence, 11);
+  await settle();
+  // The second is open and keeps 13 and 14, but not what was kept for the first alone.
+  const third = mirror.snapshot();
+  snapshots[0]?.resolve(snapshot(2, 12));
+  await settle();
+  assert.deepEqual(released, [[2, 1]], "12 is gone");
+  snapshots[1]?.resolve(snapshot(3, 14));
+  assert.equal((await third).crumb.sequence, 14);
+  take([16], 16);
+  differences[1]?.resolve({ buckets: [1], snapshot: snapshot(4, 13) });
+  assert.equal((await second)?.snapshot.crumb.sequence, 13);
+});
+
+test("MirrorCache: a question keeps what may be its answer, also while the chain is behind what the cache retains", async () => {
+  const { mirror, snapshots, take } = scene();
+  // So many at a time that the cache has dropped them before they come.
+  take([11, 12], 20);
+  const asked = mirror.snapshot();
+  snapshots[0]?.resolve(snapshot(1, 14));
+  await settle();
+  take([13, 14, 15], 25);
+  assert.equal((await asked).crumb.next, mirror.head);
+});
+
 test("MirrorCache: a failure reaches all who asked, and the next one asks anew", async () => {
   const { mirror, snapshots } = scene();
   const asked = [mirror.snapshot(), mirror.snapshot()];
@@ -145,7 +186,9 @@ test("MirrorCache: a failure reaches all who asked, and the next one asks anew",
 });
 
 test("MirrorCache.difference() gives the buckets with their part, or nothing", async () => {
-  const { mirror, released } = scene(10, { buckets: [3], snapshot: { ...snapshot(7, 10), isPart: true } });
+  const { mirror, released } = scene(10, () =>
+    Promise.resolve({ buckets: [3], snapshot: { ...snapshot(7, 10), isPart: true } }),
+  );
   const difference = await mirror.difference("");
   assert.deepEqual([difference?.buckets, difference?.snapshot.isPart], [[3], true]);
   if (difference !== undefined) mirror.release(difference.snapshot);

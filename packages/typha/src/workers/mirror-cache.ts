@@ -41,7 +41,8 @@ interface Held {
  *   snapshot() --ask--> SharedSnapshot --wait until the chain has its breadcrumb--> Snapshot
  * ```
  * Invariant: `#crumbs` from `#start` on have consecutive sequences, the last is `head`. `#held` has each snapshot with
- * readers. While something is asked for nothing is dropped, so that its breadcrumb is still there when the answer comes.
+ * readers. `#needs` has, of each question under way, the oldest sequence that it could be answered with: from the least of
+ * them on nothing is dropped, so that the breadcrumb of an answer is still there when it comes.
  */
 export class MirrorCache implements ServedCache {
   readonly syncer: SyncerType;
@@ -50,13 +51,13 @@ export class MirrorCache implements ServedCache {
   readonly #listeners = new Set<(head: Breadcrumb) => void>();
   readonly #held = new Map<number, Held>();
   readonly #bySnapshot = new Map<Snapshot, Held>();
+  readonly #needs = new Set<{ from: number }>();
   readonly #waiting = new Set<{ readonly sequence: number; readonly resolve: () => void }>();
   #crumbs: (Breadcrumb | undefined)[];
   #start = 0;
   #oldestSequence: number;
   #head: Breadcrumb;
   #wasInSync: boolean;
-  #asking = 0;
   /** The question for a whole snapshot that is under way, and how many wait for its answer. */
   #question: { readers: number; answer: Promise<Snapshot | undefined> | undefined } | undefined = undefined;
 
@@ -147,7 +148,8 @@ export class MirrorCache implements ServedCache {
 
   /** `readers`: asked at the end, how many the snapshot is for. */
   async #fetch(ask: () => Promise<SharedSnapshot | undefined>, readers: () => number): Promise<Snapshot | undefined> {
-    this.#asking++;
+    const need = { from: this.#oldestNeeded() };
+    this.#needs.add(need);
     try {
       for (let tries = 1; ; tries++) {
         const shared = await ask();
@@ -158,9 +160,11 @@ export class MirrorCache implements ServedCache {
         // It was begun before we asked, and its breadcrumb dropped since. The next one begins after it.
         this.#options.release(shared.id, 1);
         assert(tries < MAX_TRIES, () => `Breadcrumb ${shared.sequence} is not there for its snapshot`);
+        need.from = this.#oldestNeeded();
+        this.#drop();
       }
     } finally {
-      this.#asking--;
+      this.#needs.delete(need);
       this.#drop();
     }
   }
@@ -191,10 +195,15 @@ export class MirrorCache implements ServedCache {
     return oldest === undefined ? undefined : this.#crumbs[this.#start + sequence - oldest.sequence];
   }
 
+  /** Nothing before it can be asked for from now on. The head may itself be older than what the cache retains. */
+  #oldestNeeded(): number {
+    return Math.min(this.#oldestSequence, this.#head.sequence);
+  }
+
   #drop(): void {
-    if (this.#asking > 0) return;
-    while (this.#start < this.#crumbs.length - 1 && (this.#crumbs[this.#start]?.sequence ?? 0) < this.#oldestSequence)
-      this.#crumbs[this.#start++] = undefined;
+    let least = this.#oldestNeeded();
+    for (const { from } of this.#needs) least = Math.min(least, from);
+    while ((this.#crumbs[this.#start]?.sequence ?? least) < least) this.#crumbs[this.#start++] = undefined;
     if (this.#start > 1024 && this.#start * 2 > this.#crumbs.length) {
       this.#crumbs = this.#crumbs.slice(this.#start);
       this.#start = 0;
