@@ -85,6 +85,19 @@ kernelTests(import.meta.filename, () => {
     assert.deepEqual(tracked(), [80, 82]);
   });
 
+  it("a connection that came in while the rules alone were gone, and nobody looked, ends with the next start", async () => {
+    const allowed = await lab.openConnection("ext", A, 80);
+    assert.equal(await allowed("one"), "one");
+    await dataplane.stop();
+    lab.nft("flush table ip calico;");
+    const denied = await lab.openConnection("ext", A, 81);
+    assert.equal(await denied("one"), "one");
+    await start();
+    await until("the denied one is no more tracked", () => !tracked().includes(81));
+    assert.equal(await allowed("two"), "two");
+    assert.equal(await denied("two"), "");
+  });
+
   it("a connection that came in while rules were flushed under a running dataplane ends with the repair", async () => {
     const echo = await lab.openConnection("ext", A, 80);
     const outside = await lab.openDatagrams("ext", EXT, 4001);

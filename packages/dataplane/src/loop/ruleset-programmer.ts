@@ -13,6 +13,7 @@ import type { DesiredTable } from "../desired/desired-table.ts";
 import type { DriftItem } from "../drift/drift-report.ts";
 import { objectKey, rulesetDrift, type RulesetDriftKind } from "../drift/ruleset-drift.ts";
 import { DataplaneError } from "../errors.ts";
+import { isUnfiltered } from "./is-unfiltered.ts";
 import { setsAhead } from "./sets-ahead.ts";
 import { splitTransaction } from "./split-transaction.ts";
 import {
@@ -46,8 +47,8 @@ export interface ProgrammerOptions {
   readonly onReadBack?: (startMs: number, endMs: number) => void;
   /** What others had changed, and a write is putting right. */
   readonly onDrift?: (items: readonly DriftItem[]) => void;
-  /** At the first write: a table of ours was not there at all, and nothing stood in for it. */
-  readonly onUnfiltered?: () => void;
+  /** Ahead of the first write: packets passed by a table of ours ({@link isUnfiltered}), and nothing stood in for it. */
+  readonly onUnfiltered?: (table: DesiredTable) => void;
   readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -202,8 +203,9 @@ export class RulesetProgrammer {
     for (const table of tables) {
       const present: TableReadback | undefined = nft.readTable(table.family, table.name);
       this.counters.reads++;
-      if (present === undefined && !this.#adopted) this.#noteUnfiltered(table);
-      planTable(table.state(), present, transaction);
+      const wanted = table.state();
+      if (!this.#adopted && isUnfiltered(wanted, present)) this.#noteUnfiltered(table);
+      planTable(wanted, present, transaction);
     }
     this.#planEndOfStandby(transaction);
     onReadBack?.(startMs, clock.monotonicMs());
@@ -235,9 +237,9 @@ export class RulesetProgrammer {
     if (!transaction.isEmpty) this.#runOne(transaction);
   }
 
-  #noteUnfiltered({ family, name }: DesiredTable): void {
-    const standby = this.#options.nft.readTable(family, standbyName(name));
-    if (standby === undefined || !isLive(standby)) this.#options.onUnfiltered?.();
+  #noteUnfiltered(table: DesiredTable): void {
+    const standby = this.#options.nft.readTable(table.family, standbyName(table.name));
+    if (standby === undefined || !isLive(standby)) this.#options.onUnfiltered?.(table);
   }
 
   /** Plans the end of a stand-in that was left, with the batch that puts the tables themselves in force. */

@@ -1,6 +1,7 @@
 import { type CancelTimer, messageOf } from "@bulrush/base";
 import { overlay } from "../config/overlay.ts";
 import { parseDataplaneConfig } from "../config/parse-config.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import { DriftWatch } from "../drift/drift-watch.ts";
 import { DataplaneError } from "../errors.ts";
 import { FlowLog } from "../flow-log/flow-log.ts";
@@ -9,6 +10,7 @@ import { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import { withSupportedOffload } from "../offload/flow-offload-support.ts";
 import { FlowRecheck } from "../recheck/flow-recheck.ts";
+import { layered } from "../render/layer.ts";
 import { isWorkloadInterface } from "../route/route-ownership.ts";
 import { IPIP_DEVICE } from "../tunnel/ipip-device.ts";
 import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
@@ -103,6 +105,12 @@ export function startRunning(
     onWarning,
     wakeIn: (delayMs) => wakeIn("recheck", delayMs),
   });
+  const filtering = new Set<string>([...state.ruleset.tables.values()].map(({ family }) => family));
+  // What is unknown to us is led to by nothing, unless a chain of ours was changed too. A chain of nat denies nothing.
+  const leavesHoles = ({ name, what }: DriftItem): boolean => {
+    const [family = "", object = ""] = name.split(" ");
+    return what !== "unknown" && filtering.has(family) && !object.startsWith(layered("nat", ""));
+  };
   const programmer = new RulesetProgrammer({
     nft: kernel.nft,
     clock,
@@ -113,9 +121,11 @@ export function startRunning(
     onReadBack: (startMs, endMs) => drift.noteReadBack(startMs, endMs),
     onDrift: (items) => {
       drift.repaired(items);
-      recheck.note();
+      if (items.some(leavesHoles)) recheck.note();
     },
-    onUnfiltered: () => recheck.note(),
+    onUnfiltered: ({ family }) => {
+      if (filtering.has(family)) recheck.note();
+    },
     onWarning,
   });
   drift.start();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import type { Flow } from "@bulrush/netlink";
+import type { Transaction } from "@bulrush/nftables";
 import type { InspectableDataplane } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
 import { hostEndpoint, IN_SYNC, policy, policyId, profile, rule, tier, workload } from "../testing/messages.ts";
@@ -149,6 +150,34 @@ describe("after rules were missing", () => {
     await host.advance(1000);
     assert.equal(host.flows.listed, listed + 1);
   });
+
+  it("is not done where others added what nothing leads to", async () => {
+    const { listed } = host.flows;
+    await host.editLoudly((transaction) => transaction.addChain(CALICO, "somebody"));
+    await host.advance(2000);
+    assert.equal(host.table()?.chains.has("somebody"), false);
+    assert.equal(host.flows.listed, listed);
+  });
+
+  for (const [how, change] of [
+    [
+      "without rules",
+      (transaction) => [...(host.table()?.chains.keys() ?? [])].forEach((name) => transaction.flushChain(CALICO, name)),
+    ],
+    [
+      "without the rules that a base chain leads to",
+      (transaction) => transaction.flushChain(CALICO, "filter-cali-FORWARD"),
+    ],
+  ] as const satisfies readonly (readonly [string, (transaction: Transaction) => void])[])
+    it(`is done by a start that finds the table ${how}`, async () => {
+      await dataplane.stop();
+      host.nft.edit(change);
+      host.flows.tracked = [flow(REMOTE, A, 80), flow(REMOTE, A, 81)];
+      dataplane = host.start();
+      await host.send(dataplane, ...WORLD);
+      await host.advance(1000);
+      assert.deepEqual(portsLeft(), [80]);
+    });
 
   it("is tried four times where flows cannot be listed, and given up", async () => {
     host.flows.failing = "*";
