@@ -12,8 +12,10 @@ import { parseCidr } from "@bulrush/ip";
 import type { Family } from "../render/statements.ts";
 import type { WireguardHost, WireguardPlan } from "./wireguard-hosts.ts";
 
-/** RTPROT_ number of our routes. */
+/** RTPROT_ number of our routes and rules. */
 const OWN_PROTOCOL = 80;
+/** RT_TABLE_UNSPEC, RT_TABLE_DEFAULT, RT_TABLE_MAIN and RT_TABLE_LOCAL. */
+const KERNEL_TABLES: ReadonlySet<number> = new Set([0, 253, 254, 255]);
 const NO_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
 export function hasPrivateKey(device: WireguardDevice): boolean {
@@ -132,7 +134,48 @@ function isSameRoute(known: Route, wish: Route): boolean {
 
 /** The one rule that asks the table: for packets that are not WireGuard's own. */
 export function ownRule(family: Family, priority: number, table: number, mark: number): RoutingRule {
-  return { family, priority, table, mark: { value: mark, mask: mark }, invert: true };
+  return { family, priority, table, mark: { value: mark, mask: mark }, invert: true, protocol: OWN_PROTOCOL };
+}
+
+/**
+ * Whether the rule is one that we wrote, with these settings or others: our priority, packets without one bit of the mark,
+ * no other condition, and our protocol.
+ */
+function hasOwnForm({ family, invert, mark, priority, protocol, source }: RoutingRule, own: RoutingRule): boolean {
+  return (
+    family === own.family &&
+    priority === own.priority &&
+    invert === true &&
+    mark !== undefined &&
+    mark.value === mark.mask &&
+    mark.value !== 0 &&
+    (mark.value & (mark.value - 1)) === 0 &&
+    source === undefined &&
+    protocol === OWN_PROTOCOL
+  );
+}
+
+export interface WireguardLeftovers {
+  readonly rules: readonly RoutingRule[];
+  /** Routes are ours by their protocol in the tables that these rules ask. */
+  readonly tables: readonly number[];
+  /** Routes of ours in this one, if any, may lead to a device that had another name. */
+  readonly ownTable: number | undefined;
+}
+
+/** What settings of an earlier time left: rules of our form that ask other tables than `own` does, but for the kernel's. */
+export function planLeftovers(own: RoutingRule, known: readonly RoutingRule[]): WireguardLeftovers {
+  const ours = known.filter((rule) => hasOwnForm(rule, own));
+  const rules = ours.filter(({ table }) => table !== own.table && !KERNEL_TABLES.has(table));
+  return {
+    rules,
+    tables: [...new Set(rules.map(({ table }) => table))],
+    ownTable: ours.some(({ table }) => table === own.table) ? own.table : undefined,
+  };
+}
+
+export function isOwnRoute({ protocol }: Route): boolean {
+  return protocol === OWN_PROTOCOL;
 }
 
 /** Other rules that ask the table are unknown and go; the own one comes last. */

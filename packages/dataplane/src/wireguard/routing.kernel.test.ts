@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { openRouteConnection, type Route, type RouteConnection } from "@bulrush/netlink";
 import { kernelTests } from "@bulrush/netlink/testing";
 import type { Family } from "../render/statements.ts";
-import { ownRule, planRoutes, planRules } from "./plan-wireguard.ts";
+import { ownRule, planLeftovers, planRoutes, planRules } from "./plan-wireguard.ts";
 
 const MARK = 0x200000;
 const NETWORKS = {
@@ -57,6 +58,24 @@ kernelTests(import.meta.filename, () => {
         [],
       );
       assert.deepEqual(kinds(), []);
+      routes.close();
+    });
+
+    test(`the rule of IPv${family} of earlier settings is told from one that somebody else wrote`, () => {
+      const routes = openRouteConnection();
+      const own = ownRule(family, 99, table, MARK);
+      const stale = { ...own, table: 9 };
+      routes.write({ kind: "add-rule", rule: own });
+      routes.write({ kind: "add-rule", rule: stale });
+      const words = `-${family} rule add not fwmark ${MARK}/${MARK} lookup 8 priority 99`;
+      execFileSync("ip", words.split(" "));
+      const plan = () => planLeftovers(own, routes.rules(family));
+      assert.deepEqual(plan(), { rules: [stale], tables: [9], ownTable: table });
+      assert.deepEqual(routes.apply(plan().rules.map((rule) => ({ kind: "delete-rule", rule }))), []);
+      assert.deepEqual(plan(), { rules: [], tables: [], ownTable: table });
+      const left = routes.rules(family).filter(({ priority }) => priority === 99);
+      assert.deepEqual(new Set(left.map((rule) => rule.table)), new Set([table, 8]));
+      assert.deepEqual(routes.apply(left.map((rule) => ({ kind: "delete-rule", rule }))), []);
       routes.close();
     });
 

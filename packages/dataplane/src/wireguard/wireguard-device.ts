@@ -1,5 +1,12 @@
 import { messageOf } from "@bulrush/base";
-import { hasErrno, isNotFound, type Link, type RouteOperation, type WireguardConnection } from "@bulrush/netlink";
+import {
+  hasErrno,
+  isNotFound,
+  type Link,
+  type Route,
+  type RouteOperation,
+  type WireguardConnection,
+} from "@bulrush/netlink";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK } from "../device/device-work.ts";
@@ -10,10 +17,12 @@ import type { WireguardStatusUpdate } from "../status.ts";
 import { hostMtu, tunnelMtu } from "../tunnel/host-mtu.ts";
 import {
   hasPrivateKey,
+  isOwnRoute,
   isSameRule,
   ownRule,
   planAddresses,
   planDevice,
+  planLeftovers,
   planLink,
   planRoutes,
   planRules,
@@ -39,7 +48,8 @@ const SRC_VALID_MARK = "net/ipv4/conf/all/src_valid_mark";
  *               ──> rule, last: packets that are not WireGuard's own ask the table
  *
  * The private key lives in the kernel's device and nowhere else: a device that is made anew has a new one. Packets go
- * encrypted once the datastore has told our key to the others. It is looked at every 10 s.
+ * encrypted once the datastore has told our key to the others. It is looked at every 10 s; off, until nothing of it was
+ * found. At the start goes what earlier settings left: a table of another number, a device of another name.
  */
 export class WireguardDeviceManager implements DeviceWork {
   readonly #family: Family;
@@ -53,6 +63,10 @@ export class WireguardDeviceManager implements DeviceWork {
   #isInSync = false;
   #nextCheckMs = 0;
   #isMissing = false;
+  /** What earlier settings left is gone. */
+  #isCleared = false;
+  /** Off, and nothing of ours was found: nobody but us makes it. */
+  #isClean = false;
   /** This host's public key; "" for none. Undefined: not known yet. */
   #publicKey: string | undefined;
   /** What was last told, and what the datastore had then. */
@@ -110,8 +124,14 @@ export class WireguardDeviceManager implements DeviceWork {
     const again = (): Pick<DeviceResult, "againAtMs"> => (this.#isOn ? { againAtMs: this.#nextCheckMs } : {});
     const wasAsked = this.#hosts.takeStale() || this.#isDirty;
     if (!wasAsked && (!this.#isOn || nowMs < this.#nextCheckMs)) return { ...NO_DEVICE_WORK, ...again() };
+    if (this.#isClean) {
+      this.#isDirty = false;
+      this.#tell();
+      return NO_DEVICE_WORK;
+    }
     const round = { access, kernel, writes: 0, failures: [] as string[], isMissing: false };
     try {
+      this.#clearLeftovers(round);
       if (this.#isOn) this.#bringUp(round);
       else this.#takeDown(round);
     } catch (error) {
@@ -119,6 +139,7 @@ export class WireguardDeviceManager implements DeviceWork {
     }
     const { failures, isMissing, writes } = round;
     this.#isDirty = failures.length > 0;
+    this.#isClean = !this.#isOn && failures.length === 0 && writes === 0;
     this.#nextCheckMs = nowMs + (failures.length > 0 ? RETRY_MS : CHECK_MS);
     const warnings = isMissing && !this.#isMissing ? [`This kernel has no WireGuard: ${this.#name} is missing`] : [];
     this.#isMissing = isMissing;
@@ -219,6 +240,32 @@ export class WireguardDeviceManager implements DeviceWork {
     this.#clearRouting(round, link?.kind === "wireguard");
     if (link?.kind === "wireguard") write(round, [{ kind: "delete-link", link: link.index }]);
     this.stop();
+  }
+
+  /** Before the device is set up: one of another name has its port. */
+  #clearLeftovers(round: Round): void {
+    if (this.#isCleared) return;
+    const { access } = round;
+    const family = this.#family;
+    const { ownTable, rules, tables } = planLeftovers(this.#ownRule(), rulesOf(access, family));
+    const routesOf = (table: number): Route[] => access.routes({ family, table }).filter(isOwnRoute);
+    const routes = tables.flatMap(routesOf);
+    const leadTo = new Set(
+      [...routes, ...(ownTable === undefined ? [] : routesOf(ownTable))].map(({ device }) => device),
+    );
+    const names: readonly string[] = Object.values(this.#config.wireguardDevice);
+    const devices =
+      leadTo.size === 0
+        ? []
+        : access
+            .links()
+            .filter(({ index, kind, name }) => kind === "wireguard" && leadTo.has(index) && !names.includes(name));
+    write(round, [
+      ...rules.map((rule) => ({ kind: "delete-rule", rule }) as const),
+      ...routes.map((route) => ({ kind: "delete-route", route }) as const),
+      ...devices.map(({ index }) => ({ kind: "delete-link", link: index }) as const),
+    ]);
+    this.#isCleared = round.failures.length === 0;
   }
 
   /** Only where our own rule, or our device, says that the table is ours: other programs have tables too. */

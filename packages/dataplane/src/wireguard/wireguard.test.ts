@@ -11,7 +11,14 @@ import { clusterRoute, IN_SYNC } from "../testing/messages.ts";
 const DEVICE = "wireguard.cali";
 const TABLE = 1;
 const MARK = 0x200000;
-const RULE = { family: 4, priority: 99, table: TABLE, mark: { value: MARK, mask: MARK }, invert: true } as const;
+const RULE = {
+  family: 4,
+  priority: 99,
+  table: TABLE,
+  mark: { value: MARK, mask: MARK },
+  invert: true,
+  protocol: 80,
+} as const;
 
 const privateKey = (n: number): string => Buffer.alloc(32, n).toString("base64");
 const publicKey = (n: number): string => wireguardPublicKey(privateKey(n));
@@ -271,6 +278,65 @@ describe("WireguardDeviceManager", () => {
     await start({}, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
     assert.deepEqual([kernel.routes.link(DEVICE), rules(), table()], [undefined, [], []]);
     assert.deepEqual(told(), ["4 "]);
+    await dataplane.stop();
+  });
+
+  for (const [what, settings] of [
+    ["on", ON],
+    ["off", {}],
+  ] as const)
+    it(`V9: takes away the rule, routes and device of earlier settings, and nobody else's, ${what}`, async () => {
+      await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+      await dataplane.stop();
+      const others = [
+        { ...RULE, table: 7, protocol: 3 },
+        { ...RULE, table: 7, mark: { value: 0x300000, mask: 0x300000 } },
+        { ...RULE, table: 7, priority: 98 },
+        { ...RULE, table: 7, source: "10.0.0.0/8" },
+        { ...RULE, table: 254 },
+      ] as const;
+      kernel.routes.apply(others.map((rule) => ({ kind: "add-rule", rule })));
+      kernel.routes.apply([{ kind: "add-link", plain: { name: "wg0", kind: "wireguard", up: true } }]);
+      kernel.routes.putRoute({
+        destination: "172.16.0.0/12",
+        table: TABLE,
+        device: kernel.routes.link("wg0")?.index ?? 0,
+      });
+      kernel.routes.putRoute({ destination: "172.16.0.0/12", table: 7, protocol: 80, device: 2 });
+      await start({ ...settings, RouteTableRanges: "10-20", WireguardInterfaceName: "wg9" }, ...CLUSTER, ELM_KEY);
+      assert.deepEqual(
+        [kernel.routes.link(DEVICE), table(), table(7).length],
+        [undefined, ["172.16.0.0/12 dev wg0 proto 3 metric 0"], 1],
+      );
+      assert.deepEqual(rules(), what === "on" ? [...others, { ...RULE, table: 10 }] : others);
+      assert.equal(kernel.routes.link("wg9")?.kind, what === "on" ? "wireguard" : undefined);
+      assert.equal(kernel.status?.phase, "in-sync");
+      await dataplane.stop();
+    });
+
+  it("V9: takes away a device of an earlier name", async () => {
+    await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+    await dataplane.stop();
+    await start({ ...ON, WireguardInterfaceName: "wg9" }, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+    assert.deepEqual([kernel.routes.link(DEVICE), kernel.wireguard.device("wg9")?.port], [undefined, 51820]);
+    assert.deepEqual(rules(), [RULE]);
+    await dataplane.stop();
+  });
+
+  it("is not looked for again when it is off and nothing was found, and a key of ours is still told away", async () => {
+    await start({}, ...CLUSTER);
+    let looks = 0;
+    const read = kernel.routes.rules.bind(kernel.routes);
+    kernel.routes.rules = (family) => {
+      looks++;
+      return read(family);
+    };
+    kernel.routes.setLink(3, "eth1");
+    await kernel.advance(1_000_000);
+    assert.deepEqual([looks, told()], [0, []]);
+    await kernel.send(dataplane, keyOf("oak", OWN));
+    await kernel.advance(1000);
+    assert.deepEqual([looks, told()], [0, ["4 "]]);
     await dataplane.stop();
   });
 
