@@ -14,9 +14,15 @@ export class SharedSnapshots {
     this.#yieldTurn = yieldTurn;
   }
 
+  /** Rejects for all who wait for it where there is no memory. */
   share(snapshot: Snapshot): Promise<SharedSnapshot> {
     let copy = this.#copies.get(snapshot);
-    if (copy === undefined) this.#copies.set(snapshot, (copy = this.#copy(snapshot, this.#nextId++)));
+    if (copy === undefined) {
+      copy = this.#copy(snapshot, this.#nextId++);
+      this.#copies.set(snapshot, copy);
+      // The next who asks tries again.
+      copy.catch(() => this.#copies.delete(snapshot));
+    }
     return copy;
   }
 
