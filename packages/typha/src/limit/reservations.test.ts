@@ -59,3 +59,15 @@ test("Reservations know a stream that shows up late for the one that was to come
   assert.equal(places.count(3100, []), 1);
   assert.equal(places.count(3200, felix(2600)), 1);
 });
+
+test("Reservations of before the clock was set back are over, and later ones count", () => {
+  const places = new Reservations();
+  places.add(3_600_000, "felix");
+  places.add(3_600_000, "bgp");
+  assert.equal(places.count(3_600_000, []), 2);
+  assert.equal(places.count(1000, []), 0);
+  places.add(2000, "felix");
+  assert.deepEqual([...places.countTypes(2500, [])], [["felix", 1]]);
+  assert.equal(places.count(2600, felix(2200)), 0);
+  assert.equal(places.count(3_600_000, []), 0, "nor do they come back");
+});

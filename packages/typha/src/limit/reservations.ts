@@ -48,7 +48,8 @@ export class Reservations {
   }
 
   #free(nowMs: number, arrivals: Iterable<Arrival>): readonly Reservation[] {
-    const places = this.#places.filter(({ atMs }) => nowMs - atMs < KEPT_MS);
+    // One of the future is from before the clock was set back: it would last until then.
+    const places = this.#places.filter(({ atMs }) => atMs <= nowMs && nowMs - atMs < KEPT_MS);
     const [oldest] = places;
     const came = oldest === undefined ? [] : [...arrivals].filter((one) => one.connectedAtMs >= oldest.atMs);
     for (const arrival of came.toSorted((a, b) => a.connectedAtMs - b.connectedAtMs)) {
