@@ -14,11 +14,18 @@ import {
   verdict,
 } from "../render/statements.ts";
 
-/** So long after its end a flow's packets are refused. By then both ends have had their answer, or the flow is idle. */
-const REFUSE_MS = 600_000;
-/** Flows of one family that are refused at a time; both directions of each fit into one batch. */
-const MAX_FLOWS = 1000;
+/**
+ * So long after its end a flow's packets are refused: what is on its way, and several resends of what has no answer. Not
+ * longer, as policy may allow the same ports by then, or another pod have the address.
+ */
+const REFUSE_MS = 60_000;
+/** Flows of one family that are refused at a time. */
+const MAX_FLOWS = 10_000;
+/** Elements of one batch: two of each flow. They fit into the smallest buffer. */
+const BATCH_ELEMENTS = 2000;
 
+/** The comment of its rules: when the last of it goes, Unix ms. */
+const UNTIL = /^until (\d{1,15})$/;
 const TABLE_NAME = "calico-ended";
 const HOOKS = ["forward", "input"] as const;
 /** Ahead of all policy, and behind the translation of addresses. */
@@ -27,12 +34,14 @@ const PRIORITY = -5;
 /**
  * Flows that were ended, whose ends do not know it yet. A packet of the old connection from the side that may start
  * connections would be taken for the start of a new one (nf_conntrack_tcp_loose), and the other side's for its answers:
- * so the packets of both directions are refused for ten minutes, TCP with a reset, which ends the connection at both
- * ends. The table that does it is there only as long.
+ * so the packets of both directions are refused for a minute, TCP with a reset to the sender. Both ends hear of it when
+ * they send, but for a process of this host itself, whose own packets are not held up: it has no more answers. The table
+ * that does it is there only as long. It says when it goes (Unix ms, in its rules' comment), for the next process.
  *
- *     add() ──write()──> table calico-ended ──10 min──> write(): without it
+ *     add() ──write()──> table calico-ended ──1 min──> write(): without it
  *
- * Invariant: `#until` has the elements of the table that was written last, and when each goes.
+ * Beyond 1,000 flows the table is written in several batches; whoever is not in it yet passes for that moment.
+ * Invariant: `#until` has the elements of the table that was written last, and when each goes (monotonic ms).
  */
 export class EndedFlows {
   readonly #until: Readonly<Record<Family, Map<string, number>>> = { 4: new Map(), 6: new Map() };
@@ -40,50 +49,75 @@ export class EndedFlows {
 
   /** When {@link write} has something to do though nothing was added. Monotonic ms. */
   get nextMs(): number | undefined {
-    const all = [...this.#until[4].values(), ...this.#until[6].values()];
-    return all.length === 0 ? undefined : Math.min(...all);
+    let next: number | undefined;
+    for (const family of [4, 6] as const)
+      for (const untilMs of this.#until[family].values()) next = Math.min(next ?? untilMs, untilMs);
+    return next;
   }
 
-  /** What an earlier process has left stays as long as if it had been added now. Throws an NftError. */
-  adopt(nft: NftConnection, nowMs: number): void {
+  /** What an earlier process has left stays as long as that one meant it to. Throws an NftError. */
+  adopt(nft: NftConnection, now: Moment): void {
     for (const family of [4, 6] as const) {
-      const set = nft.readTable(tableOf(family).family, TABLE_NAME)?.sets.get(shapeOf(family).name);
-      for (const element of set?.elements ?? []) this.#until[family].set(element, nowMs + REFUSE_MS);
-    }
-  }
-
-  /** Flows without ports are left to the rules. */
-  add(flows: readonly Flow[], nowMs: number): void {
-    for (const { family, original, protocol, reply } of flows) {
-      const elements = this.#until[family];
-      if (original.sourcePort === undefined || reply.sourcePort === undefined) continue;
-      if (elements.size >= 2 * MAX_FLOWS) continue;
-      const name = protocolLiteral({ number: protocol });
-      const start = [original.source, original.sourcePort];
-      const end = [reply.source, reply.sourcePort];
-      for (const fields of [
-        [name, ...start, ...end],
-        [name, ...end, ...start],
-      ])
-        elements.set(fields.join(" . "), nowMs + REFUSE_MS);
+      const table = nft.readTable(tableOf(family).family, TABLE_NAME);
+      if (table === undefined) continue;
+      const goesAtMs = Number(UNTIL.exec(table.chains.get(HOOKS[0])?.rules[0]?.comment ?? "")?.[1] ?? 0);
+      // Never longer than from now on: the clock may have been set back.
+      const untilMs = now.monotonicMs + Math.min(Math.max(goesAtMs - now.unixMs, 0), REFUSE_MS);
+      for (const element of table.sets.get(shapeOf(family).name)?.elements ?? [])
+        this.#until[family].set(element, untilMs);
       this.#changed.add(family);
     }
   }
 
-  /** Brings the tables into the kernel, each in one stroke. Throws an NftError. */
-  write(nft: NftConnection, nowMs: number): void {
+  /** Flows without ports are left to the rules. Gives how many are not refused, as there are too many. */
+  add(flows: readonly Flow[], nowMs: number): number {
+    let left = 0;
+    for (const { family, original, protocol, reply } of flows) {
+      const elements = this.#until[family];
+      if (original.sourcePort === undefined || reply.sourcePort === undefined) continue;
+      const name = protocolLiteral({ number: protocol });
+      const start = [original.source, original.sourcePort];
+      const end = [reply.source, reply.sourcePort];
+      const both = [
+        [name, ...start, ...end],
+        [name, ...end, ...start],
+      ].map((fields) => fields.join(" . "));
+      if (elements.size >= 2 * MAX_FLOWS && !both.every((element) => elements.has(element))) {
+        left++;
+        continue;
+      }
+      for (const element of both) elements.set(element, nowMs + REFUSE_MS);
+      this.#changed.add(family);
+    }
+    return left;
+  }
+
+  /** Brings the tables into the kernel, each in one stroke where it is not too large. Throws an NftError. */
+  write(nft: NftConnection, now: Moment): void {
     for (const family of [4, 6] as const) {
       const elements = this.#until[family];
-      for (const [element, untilMs] of elements)
-        if (untilMs <= nowMs) {
-          elements.delete(element);
-          this.#changed.add(family);
-        }
+      let lastMs = now.monotonicMs;
+      for (const [element, untilMs] of elements) {
+        lastMs = Math.max(lastMs, untilMs);
+        if (untilMs > now.monotonicMs) continue;
+        elements.delete(element);
+        this.#changed.add(family);
+      }
       if (!this.#changed.has(family)) continue;
-      nft.run(tableWith(family, [...elements.keys()]));
+      const goesAtMs = Math.ceil(now.unixMs + lastMs - now.monotonicMs);
+      const all = [...elements.keys()];
+      nft.run(tableWith(family, all.slice(0, BATCH_ELEMENTS), goesAtMs));
+      for (let i = BATCH_ELEMENTS; i < all.length; i += BATCH_ELEMENTS)
+        nft.run(new Transaction().addElements(tableOf(family), shapeOf(family), all.slice(i, i + BATCH_ELEMENTS)));
       this.#changed.delete(family);
     }
   }
+}
+
+/** Now, by both clocks. */
+export interface Moment {
+  readonly monotonicMs: number;
+  readonly unixMs: number;
 }
 
 function tableOf(family: Family): TableRef {
@@ -96,7 +130,7 @@ function shapeOf(family: Family): SetShape {
 }
 
 /** The table anew, with these elements; without any, no table. */
-function tableWith(family: Family, elements: readonly string[]): Transaction {
+function tableWith(family: Family, elements: readonly string[], goesAtMs: number): Transaction {
   const table = tableOf(family);
   const transaction = new Transaction().addTable(table).deleteTable(table);
   if (elements.length === 0) return transaction;
@@ -110,10 +144,11 @@ function tableWith(family: Family, elements: readonly string[]): Transaction {
     set.name,
   );
   const reset = [equals(meta("l4proto"), "tcp"), isEnded, COUNTER, { kind: "reject", with: "tcp-reset" }] as const;
+  const comment = `until ${goesAtMs}`;
   for (const hook of HOOKS)
     transaction
       .addChain(table, hook, { type: "filter", hook, priority: PRIORITY, policy: "accept" })
-      .addRule(table, hook, { statements: reset })
-      .addRule(table, hook, { statements: [isEnded, COUNTER, verdict(DROP)] });
+      .addRule(table, hook, { statements: reset, comment })
+      .addRule(table, hook, { statements: [isEnded, COUNTER, verdict(DROP)], comment });
   return transaction;
 }

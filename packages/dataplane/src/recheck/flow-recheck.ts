@@ -65,7 +65,9 @@ export class FlowRecheck {
       this.#isDue = false;
       const states = new Map([...tables].map(([family, table]) => [family, table.state()]));
       const denied = findDeniedFlows({ ...kernel, interfaces, isUplink, isWorkload, tables: states });
-      this.#ended.add(denied, startMs);
+      const left = this.#ended.add(denied, startMs);
+      if (left > 0)
+        onWarning("Too many flows were ended to refuse all of their packets: some may start anew", { flows: left });
       failures.push(...this.#refuse());
       const flows = deleteFlows(denied, kernel.conntrack);
       if (flows > 0) onWarning("End flows that policy denies, since rules were missing for a while", { flows });
@@ -83,15 +85,15 @@ export class FlowRecheck {
   /** Brings the refusal of what was ended into the kernel, or out of it. */
   #refuse(): string[] {
     const { clock, kernel, wakeIn } = this.#options;
-    const nowMs = clock.monotonicMs();
+    const now = { monotonicMs: clock.monotonicMs(), unixMs: clock.nowMs() };
     try {
-      if (!this.#isAdopted) this.#ended.adopt(kernel.nft, nowMs);
+      if (!this.#isAdopted) this.#ended.adopt(kernel.nft, now);
       this.#isAdopted = true;
-      this.#ended.write(kernel.nft, nowMs);
+      this.#ended.write(kernel.nft, now);
     } catch (error) {
       return [`Refuse flows that were ended: ${messageOf(error)}`];
     }
-    if (this.#ended.nextMs !== undefined) wakeIn(this.#ended.nextMs - nowMs);
+    if (this.#ended.nextMs !== undefined) wakeIn(this.#ended.nextMs - now.monotonicMs);
     return [];
   }
 }
