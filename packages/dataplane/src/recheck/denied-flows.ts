@@ -11,6 +11,17 @@ import type { JudgedPacket } from "./judged-packet.ts";
 
 /** enum ip_conntrack_status: IPS_EXPECTED, of a flow that another one has announced. */
 const EXPECTED = 1;
+/** IPS_SRC_NAT and IPS_DST_NAT. */
+const TRANSLATED = 0x30;
+/** IANA protocol number. */
+const TCP = 6;
+
+/** A flow that is to end. */
+export interface DeniedFlow {
+  readonly flow: Flow;
+  /** Its packets are to be refused for a while. Else it is only forgotten, as they are others' to judge. */
+  readonly isRefused: boolean;
+}
 
 /** What a recheck needs to know. Nothing of it may change during the call. */
 export interface RecheckInputs {
@@ -34,7 +45,7 @@ export interface RecheckInputs {
  * A flow of an allowed connection is never among them, as its translated addresses would be lost with it. Flows that others
  * have announced (RELATED) stay, and those of other zones. Throws when flows or routes cannot be listed.
  */
-export function findDeniedFlows(inputs: RecheckInputs): Flow[] {
+export function findDeniedFlows(inputs: RecheckInputs): DeniedFlow[] {
   const { conntrack, interfaces, isUplink, isWorkload, routes, tables } = inputs;
   const ways = new Map<Family, Ways>();
   const judges = new Map<Family, PacketJudge>();
@@ -42,22 +53,23 @@ export function findDeniedFlows(inputs: RecheckInputs): Flow[] {
     ways.set(family, new Ways(routes, family, interfaces));
     judges.set(family, new PacketJudge(table));
   }
-  const denied: Flow[] = [];
+  const denied: DeniedFlow[] = [];
   const uplinks = [...interfaces.all()].flatMap(({ name, up }) => (up && isUplink(name) ? [name] : []));
   // One by one as they are listed, so that a large table is never held in memory. Nothing is deleted here.
   conntrack.deleteFlowsWhere((flow) => {
     const way = ways.get(flow.family);
     const judge = judges.get(flow.family);
-    if (way !== undefined && judge !== undefined && isDenied(flow, { ways: way, judge, uplinks, isWorkload }))
-      denied.push(flow);
+    if (way === undefined || judge === undefined) return false;
+    const end = endOf(flow, { ways: way, judge, uplinks, isWorkload });
+    if (end !== "stays") denied.push({ flow, isRefused: end === "refused" });
     return false;
   });
   return denied;
 }
 
 /** Removes exactly these from the kernel's table. Gives how many were still there. */
-export function deleteFlows(flows: readonly Flow[], conntrack: RecheckInputs["conntrack"]): number {
-  const keys = new Set(flows.map(flowKey));
+export function deleteFlows(denied: readonly DeniedFlow[], conntrack: RecheckInputs["conntrack"]): number {
+  const keys = new Set(denied.map(({ flow }) => flowKey(flow)));
   return keys.size === 0 ? 0 : conntrack.deleteFlowsWhere((flow) => keys.has(flowKey(flow)));
 }
 
@@ -72,6 +84,20 @@ interface Bench {
   readonly judge: PacketJudge;
   readonly uplinks: readonly string[];
   readonly isWorkload: RecheckInputs["isWorkload"];
+}
+
+/**
+ * What is denied is refused, unless the other side may start the same flow, and perhaps has: a flow that conntrack came
+ * to know by an answer has the server's port as its source. Ports tell, as a client's is seldom the lower one. TCP then
+ * stays; of all else the next packet of the side that may starts it anew.
+ */
+function endOf(flow: Flow, bench: Bench): "stays" | "forgotten" | "refused" {
+  if (!isDenied(flow, bench)) return "stays";
+  const { original, protocol, reply, status } = flow;
+  const { destinationPort = 0, sourcePort = 0 } = original;
+  if ((status & TRANSLATED) !== 0 || sourcePort > destinationPort) return "refused";
+  if (isDenied({ ...flow, original: reply, reply: original }, bench)) return "refused";
+  return protocol === TCP ? "stays" : "forgotten";
 }
 
 /**

@@ -118,6 +118,39 @@ describe("after rules were missing", () => {
     assert.deepEqual(portsLeft(), [7000, 7002]);
   });
 
+  it("a flow that the other side may start, and perhaps has, is not refused", async () => {
+    const between = (from: number, to: number, protocol: number): Flow => ({
+      ...flow(REMOTE, A, to),
+      protocol,
+      original: { source: REMOTE, destination: A, sourcePort: from, destinationPort: to },
+      reply: { source: A, destination: REMOTE, sourcePort: to, destinationPort: from },
+    });
+    const udp = 17;
+    host.flows.tracked = [
+      between(82, 40000, 6),
+      between(40000, 82, 6),
+      between(5000, 5000, udp),
+      between(40001, 53, udp),
+    ];
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    await host.advance(200);
+    // What conntrack came to know by an answer of a server outside is allowed: the pod may have asked it.
+    assert.deepEqual(portsLeft(), [40000]);
+    assert.deepEqual([...(host.nft.readTable("ip", "calico-ended")?.sets.get("ended")?.elements ?? [])].sort(), [
+      `tcp . ${A} . 82 . ${REMOTE} . 40000`,
+      `tcp . ${REMOTE} . 40000 . ${A} . 82`,
+      `udp . ${A} . 53 . ${REMOTE} . 40001`,
+      `udp . ${REMOTE} . 40001 . ${A} . 53`,
+    ]);
+    // Where the pod may start nothing, it cannot have.
+    await host.advance(61_000);
+    await host.send(dataplane, profile("open", [], []));
+    await host.advance(500);
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    await host.advance(200);
+    assert.deepEqual(portsLeft(), []);
+  });
+
   it("a flow that may come through WireGuard stays, though the uplink's forward policy denies what is not encrypted", async () => {
     const id = policyId("gnp/forward");
     const guarded = [

@@ -65,7 +65,8 @@ export class FlowRecheck {
       this.#isDue = false;
       const states = new Map([...tables].map(([family, table]) => [family, table.state()]));
       const denied = findDeniedFlows({ ...kernel, interfaces, isUplink, isWorkload, tables: states });
-      const left = this.#ended.add(denied, startMs);
+      const refused = denied.flatMap(({ flow, isRefused }) => (isRefused ? [flow] : []));
+      const left = this.#ended.add(refused, startMs);
       if (left > 0)
         onWarning("Too many flows were ended to refuse all of their packets: some may start anew", { flows: left });
       failures.push(...this.#refuse());
