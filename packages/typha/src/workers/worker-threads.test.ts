@@ -51,6 +51,7 @@ test("createTypha() with two workers serves all clients over mutual TLS, which r
   const health = new HealthAggregator(clock);
   const metrics = createMetrics();
   const threads = new Map<string, WorkerThread>();
+  let running = 0;
   const { values } = loadTyphaConfig({
     env: {
       TYPHA_SERVERKEYFILE: certificateFile("server.key"),
@@ -74,7 +75,14 @@ test("createTypha() with two workers serves all clients over mutual TLS, which r
       openDatastore({ type: "file", directory, debounceMs: 1 }, { clock, logger, onProblems }),
     serverName: "typha-test",
     startThread: (init, events) => {
-      const thread = startThread(init, events);
+      running++;
+      const thread = startThread(init, {
+        onMessage: (message) => events.onMessage(message),
+        onEnd: (reason, error) => {
+          running--;
+          events.onEnd(reason, error);
+        },
+      });
       threads.set(`w${init.number}`, thread);
       return thread;
     },
@@ -156,11 +164,13 @@ test("createTypha() with two workers serves all clients over mutual TLS, which r
   await resumed.when(hasPolicy("third"));
   assert.equal((await resumed.next("welcome")).resume, "deltas");
   assert.ok(!resumed.messages.some(hasPolicy("first")), "only what came after");
-  assert.ok(health.summary().ready, health.summary().text);
+  await until(() => health.summary().ready);
 
   // It is there again, and takes clients.
-  await until(async () => (await metrics.text()).includes("bulrush_typha_workers_serving 2\n"));
-  assert.match(await metrics.text(), /bulrush_typha_worker_restarts 1\n/);
+  await until(async () => {
+    const text = await metrics.text();
+    return text.includes("bulrush_typha_worker_restarts 1\n") && text.includes("bulrush_typha_workers_serving 2\n");
+  });
   let worker = "";
   while (worker !== dead) {
     const client = dial(port, clientTls("client-cn"), { ...testHello("again"), resume });
@@ -180,6 +190,6 @@ test("createTypha() with two workers serves all clients over mutual TLS, which r
   for (const { client, worker: of } of clients)
     if (of !== dead) assert.equal((await client.next("goodbye")).code, "draining");
   await stopped;
-  const late = dial(port, clientTls("client-cn"), testHello("late"));
-  assert.match(String((await late.closed).error?.message), /ECONNREFUSED/);
+  // Threads that have ended listen to nothing; somebody else may do so on their port.
+  await until(() => running === 0);
 });
