@@ -24,7 +24,7 @@ export interface FlowRecheckOptions {
 
 /**
  * When flows are judged again: after each write that put back what was missing, with pauses in proportion to what it
- * costs. A kernel that does not list its flows is asked 4 times. What policy denies is refused first, then deleted: in
+ * costs. It is not remembered over a stop: what was due then is not done by the next start, which finds all there. A kernel that does not list its flows is asked 4 times. What policy denies is refused first, then deleted: in
  * the other order, a packet in between would make the flow anew.
  */
 export class FlowRecheck {
