@@ -7,6 +7,8 @@ export interface DeviceResult {
   readonly writes: number;
   /** Differences found by a look that nothing had asked for. */
   readonly drift: number;
+  /** What those were, for people. */
+  readonly repaired?: readonly DriftItem[];
   /** In words, for the log. Empty: all is well. */
   readonly failures: readonly string[];
   /** What the operator should hear of once, though nothing can be done about it here. */
@@ -27,7 +29,7 @@ export const NO_DEVICE_WORK: DeviceResult = { writes: 0, drift: 0, failures: [] 
 export interface DeviceWork {
   apply(access: RouteAccess, nowMs: number, kernel: Kernel, write: NftWriter): DeviceResult;
   /** What is other than meant at the moment. Writes nothing; throws when a listing fails. */
-  inspect?(access: RouteAccess): readonly DriftItem[];
+  inspect?(access: RouteAccess, kernel: Kernel): readonly DriftItem[];
   /** The end: closes what it has open. What is in the kernel stays. */
   stop?(): void;
   /** Read everything back at the next call. */

@@ -301,6 +301,7 @@ class DataplaneLoop implements InspectableDataplane {
         programmer.runAside(transaction),
       );
       this.#drift.device += result.drift;
+      this.#running?.drift.repaired(result.repaired ?? []);
       failures.push(...result.failures);
       for (const warning of result.warnings ?? []) this.#options.events.onLog?.("warn", warning, {});
       if (result.againAtMs !== undefined) this.#wakeIn(`device ${i}`, Math.max(0, result.againAtMs - nowMs));

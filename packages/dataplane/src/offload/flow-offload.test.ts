@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import type { DataplaneWorkloadEndpoint, ToDataplane } from "@bulrush/proto";
-import type { DataplaneHandle } from "../handle.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
+import type { InspectableDataplane } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
 import { hostEndpoint, IN_SYNC, policyId, tier, workload, workloadRemove } from "../testing/messages.ts";
 
@@ -12,7 +13,7 @@ const pod = (name: string, address: string, fields: Partial<DataplaneWorkloadEnd
 
 describe("Flow offload", () => {
   let host: FakeHost;
-  let dataplane: DataplaneHandle;
+  let dataplane: InspectableDataplane;
   const gone = new Set<string>();
 
   const devices = (family: "ip" | "ip6" = "ip"): string[] | undefined =>
@@ -205,6 +206,29 @@ describe("Flow offload", () => {
     await host.editLoudly((tx) => tx.flushChain(table, "filter-cali-FORWARD").deleteFlowtable(table, "calico"));
     await host.advance(1000);
     assert.deepEqual([devices(), host.missing([IN_SYNC], ON)], [["eth0"], ""]);
+    await dataplane.stop();
+  });
+
+  it("names devices that somebody took away or added, before they are put right and after", async () => {
+    await start(ON);
+    const table = { family: "ip", name: "calico" } as const;
+    host.nft.edit((tx) =>
+      tx
+        .deleteFlowtableDevices(table, { name: "calico", devices: ["eth0"] })
+        .addFlowtable(table, { name: "calico", devices: ["docker0"] }),
+    );
+    const wanted = ["eth0 in the flow table of ip missing", "docker0 in the flow table of ip unknown"];
+    const words = (items: readonly DriftItem[]): string[] => items.map(({ name, what }) => `${name} ${what}`);
+    const report = dataplane.inspect();
+    await host.settle();
+    assert.deepEqual(words((await report).differences), wanted);
+    await host.advance(200_000);
+    assert.deepEqual(devices(), ["eth0"]);
+    assert.equal(host.status?.counters.drift.device, 2);
+    const after = dataplane.inspect();
+    await host.settle();
+    const { differences, repairs } = await after;
+    assert.deepEqual([differences, repairs.map(({ items }) => words(items))], [[], [wanted]]);
     await dataplane.stop();
   });
 

@@ -2,6 +2,7 @@ import { assert, messageOf } from "@bulrush/base";
 import { failedWith, type FlowtableReadback, type NftConnection, type TableRef, Transaction } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK, type NftWriter } from "../device/device-work.ts";
 import type { Kernel, RouteAccess } from "../kernel/kernel.ts";
 import type { HostEndpointsManager } from "../manager/host-endpoints-manager.ts";
@@ -57,9 +58,8 @@ export class FlowtableDevices implements DeviceWork {
     return { present: this.#devices, missing: this.#missing.size };
   }
 
-  queueResync(): void {
-    this.#isDirty = true;
-  }
+  /** They are looked at with each apply. */
+  queueResync(): void {}
 
   apply(_access: RouteAccess, nowMs: number, { nft }: Kernel, write: NftWriter): DeviceResult {
     if (!this.#inputs.config.flowOffload) return NO_DEVICE_WORK;
@@ -67,23 +67,36 @@ export class FlowtableDevices implements DeviceWork {
     const isRetry = this.#retryAtMs !== undefined && nowMs >= this.#retryAtMs;
     if (isRetry) this.#retryAtMs = undefined;
     const wanted = this.#wanted(isRetry);
+    const { interfaces } = this.#inputs;
+    for (const name of this.#missing.keys()) if (interfaces.get(name)?.up !== true) this.#missing.delete(name);
     try {
-      const writes = this.#bring(wanted, nft, write);
+      const changes = this.#changes(wanted, nft);
+      const writes = this.#bring(changes, write);
       this.#isDirty = false;
       if (this.#missing.size > 0 && [...this.#missing.values()].some((tries) => tries < MAX_TRIES))
         this.#retryAtMs ??= nowMs + RETRY_MS;
-      return { writes, drift: wasAsked || isRetry ? 0 : writes, failures: [], againAtMs: this.#retryAtMs };
+      const repaired = wasAsked || isRetry ? [] : changes.flatMap((change) => driftOf(this.#withoutMissing(change)));
+      return { writes, drift: repaired.length, repaired, failures: [], againAtMs: this.#retryAtMs };
     } catch (error) {
       this.#isDirty = true;
       return { ...NO_DEVICE_WORK, failures: [`Set devices of flow tables: ${messageOf(error)}`] };
     }
   }
 
-  #bring(wanted: ReadonlySet<string>, nft: NftConnection, write: NftWriter): number {
-    const changes = [...this.#inputs.tables].flatMap(([family, table]) => {
+  /** A flow table that is gone is its ruleset's. */
+  inspect(_access: RouteAccess, { nft }: Kernel): readonly DriftItem[] {
+    if (!this.#inputs.config.flowOffload || this.#isDirty) return [];
+    return this.#changes(this.#wanted(false), nft).flatMap(driftOf);
+  }
+
+  #changes(wanted: ReadonlySet<string>, nft: NftConnection): Change[] {
+    return [...this.#inputs.tables].flatMap(([family, table]) => {
       const present = nft.flowtables(table.family, table.name).find(({ name }) => name === flowTable(family).name);
       return present === undefined ? [] : [changeOf(family, table, present, wanted)];
     });
+  }
+
+  #bring(changes: readonly Change[], write: NftWriter): number {
     this.#devices = changes.reduce((sum, { present }) => sum + present.length, 0);
     const open = changes.filter(({ added, removed }) => added.length + removed.length > 0);
     if (open.length === 0) return 0;
@@ -118,6 +131,11 @@ export class FlowtableDevices implements DeviceWork {
     assert(this.#devices >= 0, "A flow table has fewer devices than none");
   }
 
+  /** A device that is just going is nobody's doing. */
+  #withoutMissing(change: Change): Change {
+    return { ...change, added: change.added.filter((name) => !this.#missing.has(name)) };
+  }
+
   /** Those that the kernel did not have last time are left out, but for a retry. */
   #wanted(isRetry: boolean): Set<string> {
     const { config, endpoints, hostEndpoints, interfaces } = this.#inputs;
@@ -135,7 +153,6 @@ export class FlowtableDevices implements DeviceWork {
         if (endpoints.ownerOf(name)?.endpoint.state === "active") wanted.add(name);
       } else if (tunnels.has(name) || config.flowOffloadInterfaces.test(name)) wanted.add(name);
     }
-    for (const name of this.#missing.keys()) if (interfaces.get(name)?.up !== true) this.#missing.delete(name);
     return wanted;
   }
 }
@@ -161,6 +178,16 @@ function changeOf(
     added: [...wanted].filter((device) => !devices.includes(device)).sort(),
     removed: devices.filter((device) => !wanted.has(device)),
   };
+}
+
+function driftOf({ added, removed, table: { family } }: Change): DriftItem[] {
+  const item = (device: string, what: DriftItem["what"]): DriftItem => ({
+    kind: "device",
+    name: `${device} in the flow table of ${family}`,
+    what,
+    detail: "",
+  });
+  return [...added.map((name) => item(name, "missing")), ...removed.map((name) => item(name, "unknown"))];
 }
 
 /** False when the write was refused since something is not there. */
