@@ -102,6 +102,7 @@ export function startRunning(
     tables: state.ruleset.tables,
     isUplink: (name) => parsed.mtuInterfacePattern.test(name) || tunnels.has(name),
     isWorkload: (name) => isWorkloadInterface(name, parsed.interfacePrefixes),
+    generation: () => programmer.counters.transactions,
     onWarning,
     wakeIn: (delayMs) => wakeIn("recheck", delayMs),
   });

@@ -17,11 +17,14 @@ const TRANSLATED = 0x30;
 const TCP = 6;
 
 /** A flow that is to end. */
-export interface DeniedFlow {
+interface DeniedFlow {
   readonly flow: Flow;
   /** Its packets are to be refused for a while. Else it is only forgotten, as they are others' to judge. */
   readonly isRefused: boolean;
 }
+
+/** `forgotten`: by conntrack alone. `refused`: its packets too, for a while. */
+type FlowEnd = "stays" | "forgotten" | "refused";
 
 /** What a recheck needs to know. Nothing of it may change during the call. */
 export interface RecheckInputs {
@@ -46,25 +49,30 @@ export interface RecheckInputs {
  * have announced (RELATED) stay, and those of other zones. Throws when flows or routes cannot be listed.
  */
 export function findDeniedFlows(inputs: RecheckInputs): DeniedFlow[] {
-  const { conntrack, interfaces, isUplink, isWorkload, routes, tables } = inputs;
-  const ways = new Map<Family, Ways>();
-  const judges = new Map<Family, PacketJudge>();
-  for (const [family, table] of tables) {
-    ways.set(family, new Ways(routes, family, interfaces));
-    judges.set(family, new PacketJudge(table));
-  }
+  const judge = judgeOfFlows(inputs);
   const denied: DeniedFlow[] = [];
-  const uplinks = [...interfaces.all()].flatMap(({ name, up }) => (up && isUplink(name) ? [name] : []));
   // One by one as they are listed, so that a large table is never held in memory. Nothing is deleted here.
-  conntrack.deleteFlowsWhere((flow) => {
-    const way = ways.get(flow.family);
-    const judge = judges.get(flow.family);
-    if (way === undefined || judge === undefined) return false;
-    const end = endOf(flow, { ways: way, judge, uplinks, isWorkload });
+  inputs.conntrack.deleteFlowsWhere((flow) => {
+    const end = judge(flow);
     if (end !== "stays") denied.push({ flow, isRefused: end === "refused" });
     return false;
   });
   return denied;
+}
+
+/** Judges single flows, for as long as nothing of the inputs changes. Throws when routes cannot be listed. */
+export function judgeOfFlows(inputs: Omit<RecheckInputs, "conntrack">): (flow: Flow) => FlowEnd {
+  const { interfaces, isUplink, isWorkload, routes, tables } = inputs;
+  const uplinks = [...interfaces.all()].flatMap(({ name, up }) => (up && isUplink(name) ? [name] : []));
+  const benches = new Map<Family, Bench>();
+  for (const [family, table] of tables) {
+    const ways = new Ways(routes, family, interfaces);
+    benches.set(family, { ways, judge: new PacketJudge(table), uplinks, isWorkload });
+  }
+  return (flow) => {
+    const bench = benches.get(flow.family);
+    return bench === undefined ? "stays" : endOf(flow, bench);
+  };
 }
 
 /** Removes exactly these from the kernel's table. Gives how many were still there. */
@@ -91,7 +99,7 @@ interface Bench {
  * to know by an answer has the server's port as its source. Ports tell, as a client's is seldom the lower one. TCP then
  * stays; of all else the next packet of the side that may starts it anew.
  */
-function endOf(flow: Flow, bench: Bench): "stays" | "forgotten" | "refused" {
+function endOf(flow: Flow, bench: Bench): FlowEnd {
   if (!isDenied(flow, bench)) return "stays";
   const { original, protocol, reply, status } = flow;
   const { destinationPort = 0, sourcePort = 0 } = original;

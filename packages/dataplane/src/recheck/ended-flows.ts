@@ -41,10 +41,12 @@ const PRIORITY = -5;
  *     add() ──write()──> table calico-ended ──1 min──> write(): without it
  *
  * Beyond 1,000 flows the table is written in several batches; whoever is not in it yet passes for that moment.
- * Invariant: `#until` has the elements of the table that was written last, and when each goes (monotonic ms).
+ * Invariants: `#until` has the elements of the table that was written last, and when each goes (monotonic ms); `#flows` has
+ * the flows of those that this process has added.
  */
 export class EndedFlows {
   readonly #until: Readonly<Record<Family, Map<string, number>>> = { 4: new Map(), 6: new Map() };
+  readonly #flows = new Map<string, Flow>();
   readonly #changed = new Set<Family>();
 
   /** When {@link write} has something to do though nothing was added. Monotonic ms. */
@@ -72,7 +74,8 @@ export class EndedFlows {
   /** Flows without ports are left to the rules. Gives how many are not refused, as there are too many. */
   add(flows: readonly Flow[], nowMs: number): number {
     let left = 0;
-    for (const { family, original, protocol, reply } of flows) {
+    for (const flow of flows) {
+      const { family, original, protocol, reply } = flow;
       const elements = this.#until[family];
       if (original.sourcePort === undefined || reply.sourcePort === undefined) continue;
       const name = protocolLiteral({ number: protocol });
@@ -86,10 +89,28 @@ export class EndedFlows {
         left++;
         continue;
       }
-      for (const element of both) elements.set(element, nowMs + REFUSE_MS);
+      for (const element of both) {
+        elements.set(element, nowMs + REFUSE_MS);
+        this.#flows.set(element, flow);
+      }
       this.#changed.add(family);
     }
     return left;
+  }
+
+  /** True while there is something that {@link forgive} could ask of. */
+  get isRefusing(): boolean {
+    return this.#flows.size > 0;
+  }
+
+  /** Refuses from the next {@link write} on only what is denied still; what an earlier process has left goes on. */
+  forgive(isDenied: (flow: Flow) => boolean): void {
+    for (const [element, flow] of this.#flows) {
+      if (isDenied(flow)) continue;
+      this.#flows.delete(element);
+      this.#until[flow.family].delete(element);
+      this.#changed.add(flow.family);
+    }
   }
 
   /** Brings the tables into the kernel, each in one stroke where it is not too large. Throws an NftError. */
@@ -101,6 +122,7 @@ export class EndedFlows {
         lastMs = Math.max(lastMs, untilMs);
         if (untilMs > now.monotonicMs) continue;
         elements.delete(element);
+        this.#flows.delete(element);
         this.#changed.add(family);
       }
       if (!this.#changed.has(family)) continue;

@@ -4,7 +4,17 @@ import type { Flow } from "@bulrush/netlink";
 import type { Transaction } from "@bulrush/nftables";
 import type { InspectableDataplane } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
-import { hostEndpoint, IN_SYNC, policy, policyId, profile, rule, tier, workload } from "../testing/messages.ts";
+import {
+  hostEndpoint,
+  IN_SYNC,
+  policy,
+  policyId,
+  profile,
+  rule,
+  tier,
+  workload,
+  workloadRemove,
+} from "../testing/messages.ts";
 
 const CALICO = { family: "ip", name: "calico" } as const;
 const A = "10.65.0.2";
@@ -149,6 +159,26 @@ describe("after rules were missing", () => {
     await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
     await host.advance(200);
     assert.deepEqual(portsLeft(), []);
+  });
+
+  it("what is refused is let go as soon as policy allows it, or its pod is gone", async () => {
+    const refused = (): string[] =>
+      [...(host.nft.readTable("ip", "calico-ended")?.sets.get("ended")?.elements ?? [])].sort();
+    const of = (port: number): string[] => [
+      `tcp . ${A} . ${port} . ${REMOTE} . ${40000 + port}`,
+      `tcp . ${REMOTE} . ${40000 + port} . ${A} . ${port}`,
+    ];
+    host.flows.tracked = [flow(REMOTE, A, 81), flow(REMOTE, A, 82)];
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    await host.advance(500);
+    assert.deepEqual(refused(), [...of(81), ...of(82)].sort());
+    const wide = { protocol: { name: "tcp" }, dst_ports: [{ first: 80, last: 81 }] } as const;
+    await host.send(dataplane, policy(P, [rule("allow", wide)]));
+    await host.advance(1000);
+    assert.deepEqual(refused(), of(82));
+    await host.send(dataplane, workloadRemove("a"));
+    await host.advance(1000);
+    assert.deepEqual(refused(), []);
   });
 
   it("a flow that may come through WireGuard stays, though the uplink's forward policy denies what is not encrypted", async () => {

@@ -3,7 +3,7 @@ import type { DesiredTables } from "../desired/tables.ts";
 import { ReadBackPacer } from "../drift/read-back-pacer.ts";
 import type { Kernel } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
-import { deleteFlows, findDeniedFlows } from "./denied-flows.ts";
+import { deleteFlows, findDeniedFlows, judgeOfFlows, type RecheckInputs } from "./denied-flows.ts";
 import { EndedFlows } from "./ended-flows.ts";
 
 /** The first, and three more. */
@@ -17,6 +17,8 @@ export interface FlowRecheckOptions {
   /** See `RecheckInputs`. */
   readonly isUplink: (interfaceName: string) => boolean;
   readonly isWorkload: (interfaceName: string) => boolean;
+  /** Another number after each write of rules. */
+  readonly generation: () => number;
   readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
   /** Asks for a call of `run` although nothing changes. */
   readonly wakeIn: (delayMs: number) => void;
@@ -34,6 +36,8 @@ export class FlowRecheck {
   #isAdopted = false;
   #isDue = false;
   #tries = 0;
+  /** The rules by which what is refused was judged. */
+  #generation = -1;
 
   constructor(options: FlowRecheckOptions) {
     this.#options = options;
@@ -53,18 +57,30 @@ export class FlowRecheck {
   /** To be called when the rules are in force as the tables say. Gives failures in words. */
   run(): readonly string[] {
     const failures = this.#refuse();
-    if (!this.#isDue) return failures;
-    const { clock, interfaces, isUplink, isWorkload, kernel, onWarning, tables, wakeIn } = this.#options;
+    const { clock, generation, wakeIn } = this.#options;
+    const isStale = this.#ended.isRefusing && this.#generation !== generation();
+    if (!this.#isDue && !isStale) return failures;
     const startMs = clock.monotonicMs();
     const waitMs = this.#pacer.waitMs(startMs);
     if (waitMs > 0) {
       wakeIn(waitMs);
       return failures;
     }
+    this.#generation = generation();
+    try {
+      failures.push(...(this.#isDue ? this.#endDenied(startMs) : this.#forgive()));
+    } finally {
+      this.#pacer.done(startMs, clock.monotonicMs());
+    }
+    return failures;
+  }
+
+  #endDenied(startMs: number): readonly string[] {
+    const { kernel, onWarning } = this.#options;
+    const failures: string[] = [];
     try {
       this.#isDue = false;
-      const states = new Map([...tables].map(([family, table]) => [family, table.state()]));
-      const denied = findDeniedFlows({ ...kernel, interfaces, isUplink, isWorkload, tables: states });
+      const denied = findDeniedFlows(this.#inputs());
       const refused = denied.flatMap(({ flow, isRefused }) => (isRefused ? [flow] : []));
       const left = this.#ended.add(refused, startMs);
       if (left > 0)
@@ -78,9 +94,24 @@ export class FlowRecheck {
       this.#isDue = this.#tries < MAX_TRIES;
       const end = this.#isDue ? "" : `; gave up after ${MAX_TRIES} tries, they live on`;
       return [...failures, `End flows that policy denies: ${messageOf(error)}${end}`];
-    } finally {
-      this.#pacer.done(startMs, clock.monotonicMs());
     }
+  }
+
+  /** Rules have changed since something was refused: policy may allow it now, or its address be another's. */
+  #forgive(): readonly string[] {
+    try {
+      const judge = judgeOfFlows(this.#inputs());
+      this.#ended.forgive((flow) => judge(flow) === "refused");
+    } catch (error) {
+      return [`Judge refused flows anew: ${messageOf(error)}`];
+    }
+    return this.#refuse();
+  }
+
+  #inputs(): RecheckInputs {
+    const { interfaces, isUplink, isWorkload, kernel, tables } = this.#options;
+    const states = new Map([...tables].map(([family, table]) => [family, table.state()]));
+    return { ...kernel, interfaces, isUplink, isWorkload, tables: states };
   }
 
   /** Brings the refusal of what was ended into the kernel, or out of it. */
