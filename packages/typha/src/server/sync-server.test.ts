@@ -66,7 +66,7 @@ class World {
       yieldTurn: settle,
       slotsPerChunk: 2,
       reuseBytes: 0,
-      retainBytes: 3000,
+      retainBytes: 2000,
     });
     ({ serving: this.#serving, next: this.#next } = this.#serve({}));
   }
