@@ -5,11 +5,13 @@ import {
   type Link,
   type Route,
   type RouteOperation,
+  type WireguardChange,
   type WireguardConnection,
 } from "@bulrush/netlink";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK } from "../device/device-work.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
 import type { Kernel, RouteAccess, WireguardAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
@@ -26,7 +28,9 @@ import {
   planLink,
   planRoutes,
   planRules,
+  type WireguardSettings,
 } from "./plan-wireguard.ts";
+import { wireguardDrift } from "./wireguard-drift.ts";
 import { WireguardHosts } from "./wireguard-hosts.ts";
 
 /** The device is looked at this often, and so soon after a failure. */
@@ -60,6 +64,8 @@ export class WireguardDeviceManager implements DeviceWork {
   readonly #endpoints = new Map<string, string>();
   #connection: WireguardConnection | undefined;
   #isDirty = true;
+  /** To be looked at, though nothing else is wanted: what is found then is somebody else's doing. */
+  #isDue = false;
   #isInSync = false;
   #nextCheckMs = 0;
   #isMissing = false;
@@ -84,7 +90,8 @@ export class WireguardDeviceManager implements DeviceWork {
       encryptsHosts: config.wireguardHostEncryption,
     });
     interfaces.onChange.add((name) => {
-      if (name === this.#name || config.mtuInterfacePattern.test(name)) this.#isDirty = true;
+      if (name === this.#name) this.#isDue = true;
+      else if (config.mtuInterfacePattern.test(name)) this.#isDirty = true;
     });
   }
 
@@ -104,7 +111,7 @@ export class WireguardDeviceManager implements DeviceWork {
   }
 
   queueResync(): void {
-    this.#isDirty = true;
+    this.#isDue = true;
   }
 
   stop(): void {
@@ -123,13 +130,23 @@ export class WireguardDeviceManager implements DeviceWork {
     if (this.#config.routeSyncDisabled || !this.#isInSync) return NO_DEVICE_WORK;
     const again = (): Pick<DeviceResult, "againAtMs"> => (this.#isOn ? { againAtMs: this.#nextCheckMs } : {});
     const wasAsked = this.#hosts.takeStale() || this.#isDirty;
-    if (!wasAsked && (!this.#isOn || nowMs < this.#nextCheckMs)) return { ...NO_DEVICE_WORK, ...again() };
+    const isDue = this.#isDue || (this.#isOn && nowMs >= this.#nextCheckMs);
+    if (!wasAsked && !isDue) return { ...NO_DEVICE_WORK, ...again() };
+    this.#isDue = false;
     if (this.#isClean) {
       this.#isDirty = false;
       this.#tell();
       return NO_DEVICE_WORK;
     }
-    const round = { access, kernel, writes: 0, failures: [] as string[], isMissing: false };
+    const round: Round = {
+      access,
+      kernel,
+      writes: 0,
+      operations: [],
+      changes: [],
+      failures: [],
+      isMissing: false,
+    };
     try {
       this.#clearLeftovers(round);
       if (this.#isOn) this.#bringUp(round);
@@ -142,13 +159,41 @@ export class WireguardDeviceManager implements DeviceWork {
     this.#isClean = !this.#isOn && failures.length === 0 && writes === 0;
     this.#nextCheckMs = nowMs + (failures.length > 0 ? RETRY_MS : CHECK_MS);
     const warnings = isMissing && !this.#isMissing ? [`This kernel has no WireGuard: ${this.#name} is missing`] : [];
+    const isOwnWork = wasAsked || isMissing || this.#isMissing;
     this.#isMissing = isMissing;
     this.#tell();
-    return { writes, drift: wasAsked || isMissing ? 0 : writes, failures, warnings, ...again() };
+    const repaired = isOwnWork ? [] : wireguardDrift(this.#name, round.operations, round.changes);
+    return { writes, drift: isOwnWork ? 0 : writes, repaired, failures, warnings, ...again() };
+  }
+
+  inspect(access: RouteAccess, { wireguard }: Kernel): readonly DriftItem[] {
+    const isThere = this.#isOn && !this.#config.routeSyncDisabled && !this.#isMissing && this.#publicKey !== undefined;
+    if (!isThere) return [];
+    const name = this.#name;
+    const link = this.#find(access);
+    if (link === undefined) return [{ kind: "device", name, what: "missing", detail: "" }];
+    const device = this.#open(wireguard)?.device(name);
+    if (device === undefined) return [{ kind: "device", name, what: "changed", detail: "of another make" }];
+    const family = this.#family;
+    const own = this.#ownRule();
+    const { table } = own;
+    const hasKey = hasPrivateKey(device);
+    const plan = this.#hosts.plan(hasKey ? (device.publicKey ?? "") : "");
+    const difference = planDevice(device, this.#settings, plan.hosts, this.#endpoints);
+    const operations = [
+      ...planLink(link, this.#mtu),
+      ...planAddresses(link.index, this.#hosts.ownAddress, access.addresses(), family),
+      ...planRoutes(table, link.index, plan, access.routes({ family, table }), family),
+      ...planRules(own, table, rulesOf(access, family)),
+    ];
+    return wireguardDrift(name, operations, [
+      ...(hasKey ? [] : [{ name, privateKey: "" }]),
+      ...(difference === undefined ? [] : [difference]),
+    ]);
   }
 
   #bringUp(round: Round): void {
-    const mtu = tunnelMtu("wireguard", this.#family, this.#config, hostMtu(this.#interfaces, this.#mtuPattern));
+    const mtu = this.#mtu;
     const link = this.#find(round.access) ?? this.#make(round, mtu);
     const connection = link === undefined ? undefined : this.#open(round.kernel.wireguard);
     if (link === undefined || connection === undefined) {
@@ -166,8 +211,17 @@ export class WireguardDeviceManager implements DeviceWork {
     this.#setRouting(round, link.index);
   }
 
-  get #mtuPattern(): RegExp {
-    return this.#config.mtuInterfacePattern;
+  get #mtu(): number {
+    const { mtuInterfacePattern } = this.#config;
+    return tunnelMtu("wireguard", this.#family, this.#config, hostMtu(this.#interfaces, mtuInterfacePattern));
+  }
+
+  get #settings(): WireguardSettings {
+    return {
+      port: this.#config.wireguardPort[this.#family],
+      mark: this.#config.wireguardMark,
+      keepaliveSeconds: this.#config.wireguardKeepaliveSeconds,
+    };
   }
 
   #find(access: RouteAccess): Link | undefined {
@@ -182,6 +236,7 @@ export class WireguardDeviceManager implements DeviceWork {
       plain: { name: this.#name, kind: "wireguard", mtu, up: true },
     };
     const [failure] = round.access.apply([operation]);
+    round.operations.push(operation);
     if (failure === undefined) round.writes++;
     else if (!hasErrno(failure.error, ...NOT_THERE)) throw failure.error;
     return this.#find(round.access);
@@ -193,27 +248,18 @@ export class WireguardDeviceManager implements DeviceWork {
   }
 
   #setDevice(round: Round, connection: WireguardConnection): void {
-    const settings = {
-      port: this.#config.wireguardPort[this.#family],
-      mark: this.#config.wireguardMark,
-      keepaliveSeconds: this.#config.wireguardKeepaliveSeconds,
-    };
     let device = connection.device(this.#name);
     if (device === undefined) throw new Error("The device has gone");
     if (!hasPrivateKey(device)) {
       const privateKey = round.kernel.wireguard?.newKey();
       if (privateKey === undefined) throw new Error("There is no key to be had");
-      connection.change({ name: this.#name, privateKey });
-      round.writes++;
+      change(round, connection, { name: this.#name, privateKey });
       device = connection.device(this.#name) ?? device;
     }
     this.#publicKey = device.publicKey ?? "";
     const { hosts } = this.#hosts.plan(this.#publicKey);
-    const change = planDevice(device, settings, hosts, this.#endpoints);
-    if (change !== undefined) {
-      connection.change(change);
-      round.writes++;
-    }
+    const difference = planDevice(device, this.#settings, hosts, this.#endpoints);
+    if (difference !== undefined) change(round, connection, difference);
     this.#endpoints.clear();
     for (const { endpoint, publicKey } of hosts) this.#endpoints.set(publicKey, endpoint);
   }
@@ -305,6 +351,9 @@ interface Round {
   readonly access: RouteAccess;
   readonly kernel: Kernel;
   readonly failures: string[];
+  /** What was written to put things right. */
+  readonly operations: RouteOperation[];
+  readonly changes: WireguardChange[];
   writes: number;
   isMissing: boolean;
 }
@@ -328,8 +377,15 @@ function rulesOf(access: RouteAccess, family: Family): ReturnType<RouteAccess["r
 function write(round: Round, operations: readonly RouteOperation[]): void {
   if (operations.length === 0) return;
   round.writes += operations.length;
+  round.operations.push(...operations);
   for (const { error, operation } of round.access.apply(operations))
     if (!(operation.kind.startsWith("delete-") && isNotFound(error))) round.failures.push(error.message);
+}
+
+function change(round: Round, connection: WireguardConnection, wanted: WireguardChange): void {
+  connection.change(wanted);
+  round.writes++;
+  round.changes.push(wanted);
 }
 
 function setSourceCheck({ kernel: { sysctls }, ...round }: Round): void {

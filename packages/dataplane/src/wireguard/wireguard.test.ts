@@ -4,7 +4,8 @@ import { compareStrings } from "@bulrush/base";
 import { NetlinkError } from "@bulrush/netlink";
 import { wireguardPublicKey } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
-import type { DataplaneHandle } from "../handle.ts";
+import type { DriftItem } from "../drift/drift-report.ts";
+import type { InspectableDataplane } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
 import { clusterRoute, IN_SYNC } from "../testing/messages.ts";
 
@@ -60,7 +61,7 @@ const ELM_KEY = keyOf("elm", ELM, "10.65.2.1");
 
 describe("WireguardDeviceManager", () => {
   let kernel: FakeHost;
-  let dataplane: DataplaneHandle;
+  let dataplane: InspectableDataplane;
 
   const start = async (settings: Record<string, string>, ...messages: readonly ToDataplane[]): Promise<void> => {
     dataplane = kernel.start({ FelixHostname: "oak", ...settings });
@@ -233,6 +234,36 @@ describe("WireguardDeviceManager", () => {
     await kernel.send(dataplane, keyOf("oak", next));
     await kernel.advance(1000);
     assert.equal(table().filter((route) => route.includes(DEVICE)).length, 1);
+    await dataplane.stop();
+  });
+
+  it("names what others did to the device, before it is put right and after", async () => {
+    const items = (some: readonly DriftItem[]): string[] =>
+      some.map(({ detail, kind, name, what }) => `${kind} ${name} ${what}: ${detail}`);
+    const inspect = async (): Promise<{ now: string[]; repairs: string[][] }> => {
+      const report = dataplane.inspect();
+      await kernel.settle();
+      const { differences, repairs } = await report;
+      return { now: items(differences), repairs: repairs.map((repair) => items(repair.items)) };
+    };
+    await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+    await kernel.advance(200_000);
+    assert.deepEqual(await inspect(), { now: [], repairs: [] });
+    kernel.wireguard.change({ name: DEVICE, port: 1, mark: 0, replacePeers: true });
+    kernel.routes.apply([{ kind: "delete-rule", rule: RULE }]);
+    kernel.routes.putRoute({ destination: "172.16.0.0/12", table: TABLE, device: 2 });
+    const first = `device ${DEVICE} changed: port, mark, 1 of its hosts, 1 of its routes, rule missing`;
+    assert.deepEqual(await inspect(), { now: [first], repairs: [] });
+    await kernel.advance(11_000);
+    assert.deepEqual(await inspect(), { now: [], repairs: [[first]] });
+    kernel.wireguard.change({ name: DEVICE, privateKey: privateKey(0) });
+    const second = `device ${DEVICE} changed: no key, 1 of its routes`;
+    assert.deepEqual((await inspect()).now, [second]);
+    await kernel.advance(11_000);
+    assert.deepEqual((await inspect()).repairs, [[first], [second]]);
+    kernel.routes.removeLink(kernel.routes.link(DEVICE)?.index ?? 0);
+    await kernel.advance(1000);
+    assert.deepEqual((await inspect()).repairs, [[first], [second], [`device ${DEVICE} missing: `]]);
     await dataplane.stop();
   });
 
