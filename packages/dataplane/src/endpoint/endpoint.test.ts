@@ -171,6 +171,23 @@ describe("endpoint settings and status", () => {
       refused.queueResync();
     }
     assert.equal(told.length, 1);
+    other.failing = undefined;
+    other.write("net/ipv4/ip_forward", "0");
+    other.failing = "ip_forward";
+    refused.apply(other, tell);
+    assert.match(refused.inspect(other)[0]?.detail ?? "", /^0 in place of 1, and cannot be set: \S/);
+    other.failing = undefined;
+    assert.deepEqual(
+      refused.inspect(other).map(({ detail }) => /cannot be set/.test(detail)),
+      [true],
+    );
+    refused.queueResync();
+    refused.apply(other, tell);
+    other.write("net/ipv4/ip_forward", "0");
+    assert.deepEqual(
+      refused.inspect(other).map(({ detail }) => detail),
+      ["0 in place of 1"],
+    );
     const off = new FakeSysctls();
     new HostSysctls({ ipForwarding: false, ipv6Support: true }).apply(off, tell);
     assert.deepEqual(off.writes, ["net/netfilter/nf_conntrack_acct=1"]);

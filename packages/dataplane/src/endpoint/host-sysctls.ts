@@ -11,6 +11,8 @@ const ACCOUNTING = "net/netfilter/nf_conntrack_acct";
 export class HostSysctls {
   readonly #settings: readonly { readonly path: string; readonly value: string }[];
   readonly #told = new Set<string>();
+  /** Why a setting could not be set, by path. */
+  readonly #refused = new Map<string, string>();
   #isDue = true;
   #isFirst = true;
 
@@ -33,11 +35,14 @@ export class HostSysctls {
     for (const setting of this.#settings) {
       try {
         const items = sysctlDrift(sysctls, [setting]);
+        this.#refused.delete(setting.path);
         if (items.length === 0) continue;
         sysctls.write(setting.path, setting.value);
         if (!this.#isFirst) drift.push(...items);
       } catch (error) {
-        const problem = `Set ${setting.path} to ${setting.value}: ${messageOf(error)}`;
+        const why = messageOf(error);
+        this.#refused.set(setting.path, why);
+        const problem = `Set ${setting.path} to ${setting.value}: ${why}`;
         if (!this.#told.has(problem)) onWarning(problem);
         this.#told.add(problem);
       }
@@ -47,8 +52,12 @@ export class HostSysctls {
     return { failures: [], drift };
   }
 
-  /** What is other than meant at the moment. Throws when it cannot be read. */
+  /** What is other than meant at the moment, with the reason where it stays so. Throws when it cannot be read. */
   inspect(sysctls: Sysctls): DriftItem[] {
-    return this.#isFirst ? [] : sysctlDrift(sysctls, this.#settings);
+    if (this.#isFirst) return [];
+    return sysctlDrift(sysctls, this.#settings).map((item) => {
+      const why = this.#refused.get(item.name);
+      return why === undefined ? item : { ...item, detail: `${item.detail}, and cannot be set: ${why}` };
+    });
   }
 }
