@@ -242,3 +242,42 @@ test("a snapshot of large values, many times what a body may hold, comes in fram
     new Map(Array.from({ length: 64 }, (_, i) => [`/calico/v1/${i}`, `${i}`])),
   );
 });
+
+test("a chunk of packed KVs and others is encoded without making objects of the packed ones", async () => {
+  const packing = new KVPacking();
+  const asObjects: string[][] = [];
+  const cache = new SnapshotCache({
+    ...options(),
+    slotsPerChunk: 64,
+    encodeFrame: (message) => {
+      if (message.type === "snapshot") asObjects.push(message.kvs.map(({ path }) => path));
+      return frameMessage(message);
+    },
+    packed: { packing, encode: framePackedMessage },
+  });
+  const publish = (name: string, value: unknown): unknown =>
+    cache.publish({
+      updates: [
+        {
+          key: { type: "GlobalConfig", name } as Update["key"],
+          path: `/calico/v1/${name}`,
+          value: value as Value,
+          revision: "1",
+          type: "updated",
+        },
+      ],
+      nowMs: 1,
+    });
+  for (let i = 0; i < 40; i++) publish(`${i}`, `text ${i}`);
+  publish("odd", { field: undefined });
+  publish("rare", { rare: 1 });
+  for (let i = 40; i < 50; i++) publish(`${i}`, `text ${i}`);
+  const { kvs } = (await snapshotOf(cache)) as { readonly kvs: readonly KV[] };
+  assert.equal(kvs.length, 52);
+  assert.deepEqual(asObjects, [["/calico/v1/odd", "/calico/v1/rare"]]);
+  publish("odd", "text");
+  publish("rare", undefined);
+  const { kvs: later } = (await snapshotOf(cache)) as { readonly kvs: readonly KV[] };
+  assert.equal(later.length, 51);
+  assert.equal(asObjects.length, 1);
+});

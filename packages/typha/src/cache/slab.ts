@@ -219,9 +219,8 @@ export function packIfPossible(kv: KV, packing: KVPacking): Slot {
   }
 }
 
-/** Adds all slots in use to `maker`; false where one of them is an object, or cannot be added. */
-export function addAll({ bytes, places, objects }: SlabCapture, maker: KVListMaker): boolean {
-  if (objects.some((kv) => kv !== undefined)) return false;
+/** Adds all slots that are packed to `maker`; false where one of them cannot be added. */
+export function addPacked({ bytes, places, objects }: SlabCapture, maker: KVListMaker): boolean {
   const { starts, ends, lows, highs } = places;
   for (let index = 0; index < ends.length; index++) {
     if (ends[index] === 0) continue;

@@ -3,7 +3,7 @@ import { type KV, ProtoError } from "@bulrush/proto";
 import type { Breadcrumb } from "./breadcrumb.ts";
 import type { ChunkCapture, ChunkStore } from "./chunk-store.ts";
 import { encodeKVs, type FrameEncoder, type PackedFrames } from "./encode-kvs.ts";
-import { addAll, type SlabCapture } from "./slab.ts";
+import { addPacked, type SlabCapture } from "./slab.ts";
 
 /** Every KV that exists at one breadcrumb, and nothing else, ready to be written. Immutable and shared by all. */
 export interface Snapshot {
@@ -119,18 +119,23 @@ class Pieces {
   }
 }
 
+/** What is packed in one frame, and the rest after it; all as objects where that is not possible. */
 function encodeChunk(capture: ChunkCapture, options: BuildOptions & { readonly store: ChunkStore }): Buffer[] {
   const slots = must(capture.slots, "the slots of a chunk without frames");
   const frame = options.packed === undefined ? undefined : encodePacked(slots, options.packed, options.maxFrameBytes);
-  return frame === undefined ? encodeKVList(options.store.kvsOf(slots), options) : [frame];
+  if (frame === undefined) return encodeKVList(options.store.kvsOf(slots), options);
+  const objects = slots.objects.filter((kv) => kv !== undefined);
+  return objects.length === 0 ? [frame] : [frame, ...encodeKVList(objects, options)];
 }
 
-/** A chunk that is all packed, in one frame; undefined where it is not, or is too large for one. */
+/** All of a chunk that is packed, in one frame; undefined where nothing is, or it is too large for one. */
 function encodePacked(slots: SlabCapture, packed: PackedFrames, maxFrameBytes: number): Buffer | undefined {
   try {
     const maker = packed.packing.list();
-    if (!addAll(slots, maker)) return undefined;
-    const frame = packed.encode({ type: "snapshot", kvs: maker.end() });
+    if (!addPacked(slots, maker)) return undefined;
+    const kvs = maker.end();
+    if (kvs.count === 0) return undefined;
+    const frame = packed.encode({ type: "snapshot", kvs });
     return frame.length <= maxFrameBytes ? frame : undefined;
   } catch (error) {
     if (error instanceof ProtoError) return undefined;
