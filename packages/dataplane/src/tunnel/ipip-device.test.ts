@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import type { RouteUpdate, ToDataplane } from "@bulrush/proto";
-import type { DataplaneHandle } from "../handle.ts";
+import type { InspectableDataplane } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
 import { clusterRoute, encapsulation, IN_SYNC } from "../testing/messages.ts";
 
@@ -17,7 +17,7 @@ const own = (dst: string, fields: Partial<RouteUpdate> = {}): ToDataplane =>
 
 describe("IpipDevice", () => {
   let host: FakeHost;
-  let dataplane: DataplaneHandle;
+  let dataplane: InspectableDataplane;
 
   const start = (settings: Record<string, string> = {}): void => {
     dataplane = host.start({ FelixHostname: "oak", ...settings });
@@ -83,13 +83,21 @@ describe("IpipDevice", () => {
     await dataplane.stop();
   });
 
-  it("is put right within 10 s when somebody changes it without a word, and that is counted", async () => {
+  it("is put right within 10 s when somebody changes it without a word, and that is counted and kept", async () => {
     start();
     await host.send(dataplane, ON, own("10.65.0.0/32"), IN_SYNC);
     await host.advance(1000);
     host.routes.moveAddress("10.65.0.0/32", undefined);
     await host.advance(11_000);
     assert.deepEqual(addresses(), ["10.65.0.0/32"]);
+    assert.equal(host.status?.counters.drift.device, 1);
+    const report = dataplane.inspect();
+    await host.settle();
+    const item = { kind: "device", name: "tunl0", what: "changed", detail: "address missing" };
+    assert.deepEqual(
+      (await report).repairs.map(({ items }) => items),
+      [[item]],
+    );
     await dataplane.stop();
   });
 

@@ -31,6 +31,8 @@ export class IpipDevice implements DeviceWork {
   readonly #addresses = new Set<string>();
   #enabled: boolean | undefined;
   #isDirty = true;
+  /** To be looked at, though nothing else is wanted: what is found then is somebody else's doing. */
+  #isDue = false;
   #nextCheckMs = 0;
   #isMissing = false;
 
@@ -38,7 +40,8 @@ export class IpipDevice implements DeviceWork {
     this.#config = config;
     this.#interfaces = interfaces;
     interfaces.onChange.add((name) => {
-      if (name === IPIP_DEVICE || config.mtuInterfacePattern.test(name)) this.#isDirty = true;
+      if (name === IPIP_DEVICE) this.#isDue = true;
+      else if (config.mtuInterfacePattern.test(name)) this.#isDirty = true;
     });
   }
 
@@ -56,22 +59,24 @@ export class IpipDevice implements DeviceWork {
   }
 
   queueResync(): void {
-    this.#isDirty = true;
+    this.#isDue = true;
   }
 
   apply(access: RouteAccess, nowMs: number): DeviceResult {
     const again = (): Pick<DeviceResult, "againAtMs"> =>
       this.#enabled === true ? { againAtMs: this.#nextCheckMs } : {};
     if (this.#enabled === undefined || this.#config.routeSyncDisabled) return NO_DEVICE_WORK;
-    if (!this.#isDirty && (!this.#enabled || nowMs < this.#nextCheckMs)) return { ...NO_DEVICE_WORK, ...again() };
+    const isDue = this.#isDue || (this.#enabled && nowMs >= this.#nextCheckMs);
+    if (!this.#isDirty && !isDue) return { ...NO_DEVICE_WORK, ...again() };
     const wasAsked = this.#isDirty;
+    this.#isDue = false;
     this.#nextCheckMs = nowMs + CHECK_MS;
-    let writes = 0;
+    const written: RouteOperation[] = [];
     let isMissing = false;
     const failures: string[] = [];
     try {
       for (const operations of this.#rounds(access)) {
-        writes += operations.length;
+        written.push(...operations);
         for (const { error, operation } of access.apply(operations))
           if (operation.kind === "add-link" && hasErrno(error, ...NOT_THERE)) isMissing = true;
           else failures.push(error.message);
@@ -81,8 +86,12 @@ export class IpipDevice implements DeviceWork {
     }
     this.#isDirty = failures.length > 0;
     const warnings = isMissing && !this.#isMissing ? [`This kernel has no IP in IP: ${IPIP_DEVICE} is missing`] : [];
+    const wasMissing = this.#isMissing;
     this.#isMissing = isMissing;
-    return { writes, drift: wasAsked || isMissing ? 0 : writes, failures, warnings, ...again() };
+    const writes = written.length;
+    const isOwnWork = wasAsked || isMissing || wasMissing;
+    const repaired = isOwnWork ? [] : deviceDrift(IPIP_DEVICE, written);
+    return { writes, drift: isOwnWork ? 0 : writes, repaired, failures, warnings, ...again() };
   }
 
   inspect(access: RouteAccess): readonly DriftItem[] {
