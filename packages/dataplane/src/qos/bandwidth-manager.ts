@@ -51,13 +51,16 @@ export class BandwidthManager implements DeviceWork {
     const failures: string[] = [];
     let writes = 0;
     let drift = 0;
+    const repaired: DriftItem[] = [];
     try {
       for (let round = 0; round < ROUNDS; round++) {
         const { operations, owners } = this.#plan(access, isResync, names);
         if (operations.length === 0) break;
         writes += operations.length;
         const isDrift = (name: string): boolean => this.#listedOnce && round === 0 && !asked.has(name);
-        drift += owners.filter(isDrift).length;
+        const drifted = owners.filter(isDrift);
+        drift += drifted.length;
+        repaired.push(...driftOf(new Set(drifted), operations, owners));
         const failed = access.apply(operations).filter(({ error }) => !hasErrno(error, "ENODEV", "ENOENT"));
         failures.push(...failed.map(({ error }) => error.message));
         if (failed.length > 0) break;
@@ -70,7 +73,7 @@ export class BandwidthManager implements DeviceWork {
       this.#listedOnce = true;
       this.#dirty.clear();
     }
-    return { writes, drift, failures };
+    return { writes, drift, repaired, failures };
   }
 
   inspect(access: RouteAccess): readonly DriftItem[] {
@@ -79,12 +82,7 @@ export class BandwidthManager implements DeviceWork {
     // What a plan has noted is true of the kernel once it was carried out.
     this.#limited.clear();
     for (const name of limited) this.#limited.add(name);
-    return [...new Set(owners)].flatMap((name) =>
-      deviceDrift(
-        name,
-        operations.filter((_, i) => owners[i] === name),
-      ),
-    );
+    return driftOf(new Set(owners), operations, owners);
   }
 
   /** A queue device that somebody takes away is wanted by the interface that it is named after. */
@@ -157,4 +155,18 @@ function qdiscsByDevice(qdiscs: readonly Qdisc[]): Map<number, Qdisc[]> {
     else list.push(qdisc);
   }
   return byDevice;
+}
+
+/** What the operations of these interfaces say, each with the interface that it is about in `owners`. */
+function driftOf(
+  names: ReadonlySet<string>,
+  operations: readonly RouteOperation[],
+  owners: readonly string[],
+): DriftItem[] {
+  return [...names].flatMap((name) =>
+    deviceDrift(
+      name,
+      operations.filter((_, i) => owners[i] === name),
+    ),
+  );
 }

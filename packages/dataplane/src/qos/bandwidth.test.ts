@@ -165,13 +165,20 @@ describe("BandwidthManager", () => {
     assert.deepEqual(writes(), ["delete-link"]);
   });
 
-  it("puts right at a refresh what somebody else changed, and counts it", () => {
+  it("puts right at a refresh what somebody else changed, counts it and names it", () => {
     endpoints.onUpdate(workload("a", { qos_controls: BOTH }));
     writes();
     kernel.apply([{ kind: "delete-qdisc", qdisc: { kind: "ingress", device: 5 } }]);
     kernel.queues.put({ device: 5, kind: "fq_codel", handle: 2, parent: QDISC_ROOT });
     manager.queueResync();
-    assert.equal(manager.apply(kernel, 0).drift, 3);
+    const named = manager.inspect(kernel);
+    const { drift, repaired } = manager.apply(kernel, 0);
+    assert.deepEqual(
+      repaired?.map(({ kind, name, what }) => [kind, name, what]),
+      [["device", "calia", "changed"]],
+    );
+    assert.deepEqual(repaired, named);
+    assert.equal(drift, 3);
     assert.deepEqual(buckets(), [`${QUEUE} 2500000`, "calia 1250000"]);
     assert.equal(kernel.queues.filters(5).length, 1);
     assert.equal(manager.apply(kernel, 0).drift, 0);
