@@ -155,7 +155,7 @@ function hasOwnForm({ family, invert, mark, priority, protocol, source }: Routin
   );
 }
 
-export interface WireguardLeftovers {
+interface WireguardLeftovers {
   readonly rules: readonly RoutingRule[];
   /** Routes are ours by their protocol in the tables that these rules ask. */
   readonly tables: readonly number[];
