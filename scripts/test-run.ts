@@ -41,44 +41,32 @@ const NODE_OPTIONS = ["--conditions=bulrush-source"];
 /** Of a file: all the scenarios are one. */
 const FILE_TIMEOUT_MS = 60 * 60_000;
 
-/** Runs test files, each in a process of its own, and calls `onResult` with each in their order. */
+/** Runs test files, each in a process of its own, `concurrency` at a time, and calls `onResult` with each as it ends. */
 export async function runTestFiles(
   files: readonly string[],
   concurrency: number,
   onResult: (result: FileResult) => void,
 ): Promise<void> {
-  if (files.length === 0) return;
-  // The runner reports file after file, but tells of what it writes, and that it is ready, as that happens.
-  const eventsOf = new Map<string, TestEvent[]>(files.map((file) => [file, []]));
-  const charactersOf = new Map<string, number>();
-  let current: string | undefined;
-  const finish = (): void => {
-    if (current === undefined) return;
-    onResult(resultOf(current, eventsOf.get(current) ?? []));
-    eventsOf.delete(current);
-    current = undefined;
+  const waiting = [...files];
+  const runNext = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) onResult(await runTestFile(file));
   };
-  const stream = run({ files: [...files], concurrency, execArgv: NODE_OPTIONS, timeout: FILE_TIMEOUT_MS });
+  await Promise.all(Array.from({ length: concurrency }, runNext));
+}
+
+/** One run a file: in a run of many, what a test tells names the file that its code is in, which may be another. */
+async function runTestFile(file: string): Promise<FileResult> {
+  if (process.stderr.isTTY) process.stderr.write(`${relative(process.cwd(), file)} ...\n`);
+  const events: TestEvent[] = [];
+  let characters = 0;
+  const stream = run({ files: [file], execArgv: NODE_OPTIONS, timeout: FILE_TIMEOUT_MS });
   for await (const event of stream as AsyncIterable<TestEvent>) {
-    const { file, nesting } = event.data;
-    // What has no file is of the whole run: its sums, which second tries would make wrong.
-    if (file === undefined) continue;
-    if (event.type === "test:dequeue" && event.data.name === file && process.stderr.isTTY)
-      process.stderr.write(`${relative(process.cwd(), file)} ...\n`);
-    if (event.type === "test:start" && nesting === 0 && file !== current) {
-      finish();
-      current = file;
-    }
-    if (WRITING.has(event.type)) {
-      const characters = (charactersOf.get(file) ?? 0) + (event.data.message?.length ?? 0);
-      charactersOf.set(file, characters);
-      if (characters > MAX_WRITTEN_CHARACTERS) continue;
-    }
-    eventsOf.get(file)?.push(event);
+    // What has no file is of the whole run: its sums.
+    if (event.data.file === undefined) continue;
+    if (WRITING.has(event.type)) characters += event.data.message?.length ?? 0;
+    if (!WRITING.has(event.type) || characters <= MAX_WRITTEN_CHARACTERS) events.push(event);
   }
-  finish();
-  // Of these nothing was told at all.
-  for (const [file, events] of eventsOf) onResult(resultOf(file, events));
+  return resultOf(file, events);
 }
 
 const WRITING: ReadonlySet<string> = new Set(["test:stdout", "test:stderr", "test:diagnostic"]);
