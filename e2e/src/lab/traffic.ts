@@ -173,6 +173,14 @@ function send(running: Running, nowMs: number): void {
     else closeSocket(fd);
     return;
   }
+  // A connect that was told "no way", as between the rules and the routes of a host that starts, is made again; a
+  // connection that was there and is cut is not.
+  if (flow.kind === "established" && running.accepted.length === 0 && running.sender !== undefined) {
+    if (socketError(running.sender) !== 0) {
+      closeSocket(running.sender, { reset: true });
+      running.sender = undefined;
+    }
+  }
   if (running.sender === undefined) {
     running.sender = flow.from.run(() =>
       openSocket(flow.address.family, flow.kind === "datagrams" ? "datagram" : "stream"),

@@ -141,7 +141,7 @@ async function rebootRound(cluster: LabCluster, workDir: string, stopAbove: () =
   await until(() => traffic.report().every(({ sent }) => sent > 5), WAIT_MS);
   const startedMs = performance.now();
   cluster.startAgent(HOST);
-  // A connect that is told "no way" between the rules and the routes is over: the others are tried again and again.
+  // A connect that was dropped waits for the kernel's next try, for longer and longer: the others go on at once.
   const counting = (): TrafficReport[] =>
     traffic.report().filter(({ name }) => !(name.startsWith("friend") && name.endsWith("established")));
   await until(() => counting().every(({ name, delivered }) => !name.startsWith("friend") || delivered > 0), WAIT_MS);
