@@ -67,7 +67,8 @@ const isTriedAgain = !args.includes("--once") && failed.length <= MAX_SECOND_TRI
 const unsteady: FileResult[] = [];
 if (!isTriedAgain) for (const result of failed) count(result);
 else {
-  for (const first of failed) process.stdout.write(`a second try: ${first.file}\n`);
+  for (const { file, failures } of failed)
+    process.stdout.write(`a second try: ${file}: ${failures.map(({ name }) => name).join("; ")}\n`);
   await runTestFiles(
     failed.map(({ file }) => file),
     1,
