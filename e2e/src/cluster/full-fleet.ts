@@ -1,5 +1,5 @@
-import { systemClock } from "@bulrush/base";
-import { createSyncClient, type SyncClient } from "@bulrush/sync-client";
+import type { SyncClient } from "@bulrush/sync-client";
+import { startAckingClient } from "./acking-client.ts";
 import type { ClusterWorld } from "./cluster-world.ts";
 import type { OperatorView } from "./operator-view.ts";
 
@@ -26,7 +26,7 @@ export async function fillFleet(
   try {
     const room = limit * world.typhas.length - (await look());
     const refused = new Set<number>();
-    for (let i = 0; i < room + tooMany; i++) clients.push(await startClient(world, `extra-${i}`));
+    for (let i = 0; i < room + tooMany; i++) clients.push(await startAckingClient(world, `extra-${i}`, "operations"));
     const endMs = performance.now() + holdsMs;
     let broken: Error | undefined;
     await world.until("the fleet is full, and the others are told so", async () => {
@@ -49,23 +49,4 @@ export async function fillFleet(
   } finally {
     await Promise.all(clients.map((client) => client.stop()));
   }
-}
-
-async function startClient(world: ClusterWorld, hostname: string): Promise<SyncClient> {
-  const client: SyncClient = createSyncClient({
-    servers: world.servers(),
-    tls: await world.clientTls(),
-    hostname,
-    info: "operations",
-    syncer: "felix",
-    clock: systemClock({ keepAlive: true }),
-    random: Math.random,
-    callbacks: {
-      onUpdates: () => undefined,
-      onStatusUpdated: () => undefined,
-      onSequence: (sequence) => client.ack(sequence),
-    },
-  });
-  client.start();
-  return client;
 }

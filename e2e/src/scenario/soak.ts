@@ -1,5 +1,6 @@
-import { seededRandom, systemClock } from "@bulrush/base";
-import { createSyncClient, type SyncClient } from "@bulrush/sync-client";
+import { seededRandom } from "@bulrush/base";
+import type { SyncClient } from "@bulrush/sync-client";
+import { startAckingClient } from "../cluster/acking-client.ts";
 import { ClusterWorld } from "../cluster/cluster-world.ts";
 import { SoakChurn } from "../cluster/soak-churn.ts";
 import { soakSample, soakTable, type SoakRow } from "../cluster/soak-sample.ts";
@@ -51,22 +52,7 @@ export const soak: Scenario = {
       const base = spread(new OracleWorld().resources());
       const churn = new SoakChurn(random, NODES);
       const dial = async (): Promise<void> => {
-        const client = createSyncClient({
-          servers: world.servers(),
-          tls: await world.clientTls(),
-          hostname: `soak-${dials++}`,
-          info: "soak",
-          syncer: "felix",
-          clock: systemClock({ keepAlive: true }),
-          random: Math.random,
-          callbacks: {
-            onUpdates: () => undefined,
-            onStatusUpdated: () => undefined,
-            onSequence: (sequence) => client.ack(sequence),
-          },
-        });
-        client.start();
-        clients.push(client);
+        clients.push(await startAckingClient(world, `soak-${dials++}`, "soak"));
       };
       /** At rest with the base: waits until it looks like the first time. */
       const rest = async (label: string): Promise<void> => {
