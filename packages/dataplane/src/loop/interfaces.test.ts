@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, it } from "node:test";
+import { NFT_ERROR_CODES, NftError } from "@bulrush/nftables";
+import type { DataplaneHandle } from "../handle.ts";
+import { FakeHost } from "../testing/fake-host.ts";
+import { IN_SYNC, policy, workload, workloadRemove } from "../testing/messages.ts";
+import { POD, POLICY, PROFILE, SET, WORLD } from "../testing/small-world.ts";
+
+const refusal = (): NftError =>
+  new NftError("Transaction refused", { code: NFT_ERROR_CODES.refused, op: "Run transaction" });
+
+describe("interfaces, routes and settings", () => {
+  let host: FakeHost;
+  let dataplane: DataplaneHandle;
+
+  const writes = (): number => host.nft.transactions.length;
+
+  beforeEach(() => {
+    host = new FakeHost();
+    host.routes.setLink(2, "eth0");
+    host.routes.setLink(5, "calia");
+    dataplane = host.start();
+  });
+
+  it("R1: writes routes when the interface comes after its endpoint", async () => {
+    host.routes.removeLink(5);
+    await host.send(dataplane, ...WORLD);
+    assert.deepEqual(host.routes.listing(), []);
+    host.routes.setLink(8, "calia");
+    await host.advance(100);
+    assert.equal(host.routes.listing().length, 2);
+  });
+
+  it("R5: removes an unknown route of a workload interface 10 s after it was first seen", async () => {
+    host.routes.setLink(6, "calib");
+    host.routes.putRoute({ destination: "10.65.0.9/32", device: 6, protocol: 3, metric: 0 });
+    await host.send(dataplane, ...WORLD);
+    await host.advance(9_900);
+    assert.equal(host.routes.listing().length, 3);
+    await host.advance(200);
+    assert.equal(host.routes.listing().length, 2);
+  });
+
+  it("R22: writes no routes and no neighbours where route sync is off; policy yes", async () => {
+    await dataplane.stop();
+    dataplane = host.start({ RouteSyncDisabled: "true" });
+    await host.send(dataplane, ...WORLD);
+    assert.deepEqual(host.routes.writes, []);
+    assert.equal(host.missing(WORLD), "");
+  });
+
+  it("R23: writes no route for the target of a live migration, until it is none any more", async () => {
+    const { endpoint } = POD;
+    await host.send(
+      dataplane,
+      SET,
+      POLICY,
+      PROFILE,
+      { ...POD, endpoint: { ...endpoint, live_migration_role: "target" } },
+      IN_SYNC,
+    );
+    assert.deepEqual(host.routes.listing(), []);
+    await host.send(dataplane, POD);
+    await host.advance(100);
+    assert.equal(host.routes.listing().length, 2);
+  });
+
+  it("goes on after a route that fails: policy is applied, the rest is tried again", async () => {
+    host.routes.failWritesOf = "10.65.0.7/32";
+    void dataplane.send(WORLD);
+    dataplane.mark(1);
+    await host.settle();
+    assert.deepEqual([host.applied, host.status?.phase], [[1], "retrying"]);
+    assert.deepEqual(host.routes.listing(), ["fd65::7/128 dev calia proto 3 metric 1024"]);
+    host.routes.failWritesOf = undefined;
+    await host.advance(200);
+    assert.deepEqual([host.routes.listing().length, host.status?.phase], [2, "in-sync"]);
+  });
+
+  it("goes on after a setting that fails: the endpoint stays down until it works", async () => {
+    host.sysctls.failing = "calia/proxy_arp";
+    await host.send(dataplane, ...WORLD);
+    assert.deepEqual(host.messages, [{ msg: "WorkloadEndpointStatusUpdate", id: POD.id, status: "down" }]);
+    host.sysctls.failing = undefined;
+    await host.advance(500);
+    assert.deepEqual(host.messages.at(-2), { msg: "WorkloadEndpointStatusUpdate", id: POD.id, status: "up" });
+    assert.deepEqual(host.messages.at(-1), { msg: "DataplaneInSync" });
+  });
+
+  it("makes no router of a host that has no rules yet", async () => {
+    host.nft.failRuns(refusal());
+    await dataplane.send(WORLD);
+    await host.clock.advance(0);
+    assert.deepEqual([writes(), host.sysctls.writes], [0, []]);
+    await host.advance(100);
+    assert.equal(host.missing(WORLD), "");
+    assert.ok(host.sysctls.writes.includes("net/ipv4/ip_forward=1"));
+  });
+
+  it("makes a router of the host, unless told otherwise", async () => {
+    await host.send(dataplane, ...WORLD);
+    assert.ok(host.sysctls.writes.includes("net/ipv4/ip_forward=1"));
+    const other = new FakeHost();
+    await other.send(other.start({ IPForwarding: "Disabled" }), ...WORLD);
+    assert.ok(!other.sysctls.writes.includes("net/ipv4/ip_forward=1"));
+  });
+
+  describe("an address that gets another workload", () => {
+    const SUCCESSOR = workload("b", { ipv4_nets: ["10.65.0.7/32"], profile_ids: ["kns.default"] });
+
+    beforeEach(async () => {
+      host.routes.setLink(6, "calib");
+      await host.send(dataplane, ...WORLD);
+    });
+
+    it("has lost its flows before its route is written for the next one", async () => {
+      await host.advance(1000);
+      await host.send(dataplane, workloadRemove("a"), SUCCESSOR);
+      assert.deepEqual(host.flows.deleted, ["10.65.0.7", "fd65::7"]);
+      assert.deepEqual(host.flows.routesThen, [[]]);
+      assert.deepEqual(host.routes.listing(), ["10.65.0.7/32 dev calib proto 3 metric 1024"]);
+    });
+
+    it("R14: waits while its flows cannot be deleted; others do not", async () => {
+      host.flows.failing = "10.65.0.7";
+      await host.advance(1000);
+      await host.send(dataplane, workloadRemove("a"), {
+        ...SUCCESSOR,
+        endpoint: { ...SUCCESSOR.endpoint, ipv4_nets: ["10.65.0.7/32", "10.65.0.8/32"] },
+      });
+      assert.deepEqual(host.routes.listing(), ["10.65.0.8/32 dev calib proto 3 metric 1024"]);
+      assert.equal(host.status?.phase, "retrying");
+      host.flows.failing = undefined;
+      await host.advance(1000);
+      assert.equal(host.routes.listing().length, 2);
+      assert.deepEqual([host.flows.deleted, host.status?.phase], [["10.65.0.7", "fd65::7"], "in-sync"]);
+    });
+
+    it("keeps its flows over a change of its endpoint that leaves it in place, and over a restart", async () => {
+      await host.advance(1000);
+      await host.send(dataplane, { ...POD, endpoint: { ...POD.endpoint, profile_ids: [] } });
+      await dataplane.stop();
+      dataplane = host.start();
+      await host.send(dataplane, ...WORLD);
+      assert.deepEqual(host.flows.deleted, []);
+    });
+  });
+});
