@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from "node:test";
 import { NFT_ERROR_CODES, NftError } from "@bulrush/nftables";
 import type { DataplaneHandle } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
-import { ipSet, ipSetDelta, policy, workload, workloadRemove } from "../testing/messages.ts";
+import { ipSet, ipSetDelta, workload, workloadRemove } from "../testing/messages.ts";
 import { CALICO, POD, POLICY, PROFILE, SET, WORLD } from "../testing/small-world.ts";
 
 const refusal = (): NftError =>
