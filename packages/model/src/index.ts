@@ -11,6 +11,7 @@ export {
   type ValidationFilterOptions,
 } from "./validation/validation-filter.ts";
 export { formatValue, plainValue, valueFromPlain } from "./v1/json.ts";
+export { parseDscp } from "./v1/dscp.ts";
 export type {
   BlockAffinityKey,
   BlockKey,

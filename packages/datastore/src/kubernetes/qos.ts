@@ -1,7 +1,6 @@
-import type { QoSControls } from "@bulrush/model";
+import { parseDscp, type QoSControls } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { warningAt } from "../process/issue.ts";
-import { parseDscp } from "./dscp.ts";
 import { parseQuantity } from "./quantity.ts";
 
 const PREFIX = "qos.projectcalico.org/";

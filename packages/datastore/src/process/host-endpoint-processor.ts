@@ -1,7 +1,6 @@
 import { formatAddress, parseAddress } from "@bulrush/ip";
-import { type EndpointPort, hasPorts, type HostEndpoint, isObject } from "@bulrush/model";
+import { type EndpointPort, hasPorts, type HostEndpoint, isObject, parseDscp } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
-import { parseDscp } from "../kubernetes/dscp.ts";
 import { conflictCache } from "./conflict-cache.ts";
 import { errorAt, warningAt } from "./issue.ts";
 import { readPort, readProtocol } from "./policy/port.ts";

@@ -15,6 +15,13 @@ export const port: Shape = integerOrText({
   pattern: "^([1-9][0-9]{0,4}(:[0-9]{1,5})?|[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)$",
 });
 
+/** A code point (RFC 2474) by its number, or by its name in any case. */
+export const dscp: Shape = integerOrText({
+  min: 0,
+  max: 63,
+  pattern: "^([1-5]?[0-9]|6[0-3]|[Dd][Ff]|[Ee][Ff]|[Aa][Ff][1-4][1-3]|[Cc][Ss][0-7])$",
+});
+
 /** The number of a port that something listens on. */
 export const portNumber: IntegerShape = integer(1, 65_535);
 

@@ -1,4 +1,4 @@
-import { duration, net, port, selector, switched } from "./common.ts";
+import { dscp, duration, net, port, selector, switched } from "./common.ts";
 import { CONNTRACK_TIMERS, FELIX_FIELDS, type FelixForm } from "./felix-fields.ts";
 import {
   boolean,
@@ -53,6 +53,7 @@ const FORMS: Readonly<Record<FelixForm, Shape>> = {
   "duration-ms": duration,
   port,
   ports: listOf(port, { maxItems: 7 }),
+  dscp,
   texts: listOf(text()),
   "text-map": mapOf(text()),
   "failsafe-ports": listOf(failsafe),

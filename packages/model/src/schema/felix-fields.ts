@@ -10,6 +10,8 @@ export type FelixForm =
   /** A number, or "low:high". */
   | "port"
   | "ports"
+  /** A number from 0 to 63, or a name. */
+  | "dscp"
   | "texts"
   | "text-map"
   | "failsafe-ports"
@@ -91,7 +93,8 @@ const ROWS: readonly (readonly [form: FelixForm, names: string])[] = [
     localSubnetL2ReachabilityRefreshInterval:LocalSubnetL2ReachabilityRefreshInterval`,
   ],
   ["duration-ms", "iptablesLockProbeInterval:IptablesLockProbeIntervalMillis"],
-  ["port", "natPortRange:NATPortRange bpfPSNATPorts:BPFPSNATPorts istioDSCPMark:IstioDSCPMark"],
+  ["port", "natPortRange:NATPortRange bpfPSNATPorts:BPFPSNATPorts"],
+  ["dscp", "istioDSCPMark:IstioDSCPMark"],
   ["ports", "kubeNodePortRanges:KubeNodePortRanges"],
   [
     "texts",

@@ -61,6 +61,7 @@ const SAMPLES: Readonly<Record<FelixForm, readonly [value: unknown, text: string
   "duration-ms": ["1s", "1000"],
   port: ["1024:2048", "1024:2048"],
   ports: [["30000:32767", 80], "30000:32767,80"],
+  dscp: ["AF41", "AF41"],
   texts: [["a", "b"], "a,b"],
   "text-map": [{ b: "2", a: "1" }, "a=1,b=2,"],
   "failsafe-ports": [[{ protocol: "SCTP", port: 7 }], "sctp:7"],
@@ -99,6 +100,8 @@ const UNUSABLE: readonly (readonly [field: string, value: unknown])[] = [
   ["routeTableRange", { min: 1 }],
   ["bpfConntrackTimeouts", { udpTimeout: 5 }],
   ["bpfLogFilters", { all: 1 }],
+  ["istioDSCPMark", 64],
+  ["istioDSCPMark", "AF14"],
 ];
 
 for (const [field, value] of UNUSABLE) {

@@ -1,6 +1,6 @@
 import { parseDurationNs } from "@bulrush/base";
 import { canonicalCidr } from "@bulrush/ip";
-import { CONNTRACK_TIMERS, FELIX_FIELDS, type FelixForm, hasPorts, isObject } from "@bulrush/model";
+import { CONNTRACK_TIMERS, FELIX_FIELDS, type FelixForm, hasPorts, isObject, parseDscp } from "@bulrush/model";
 import { capitalise } from "./field-name.ts";
 
 /** Text of a parameter; null: unset; undefined: the field cannot be read. */
@@ -96,6 +96,7 @@ const FORMS: Readonly<Partial<Record<FelixForm, Format>>> = {
   text: onlyIf((value) => typeof value === "string"),
   boolean: onlyIf((value) => typeof value === "boolean"),
   integer: onlyIf(Number.isInteger),
+  dscp: onlyIf((value) => parseDscp(value) !== undefined),
   duration: durationIn(1e9),
   "duration-ms": durationIn(1e6),
   "failsafe-ports": failsafePorts,
