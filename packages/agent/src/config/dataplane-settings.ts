@@ -1,3 +1,4 @@
+import { parseDscp } from "@bulrush/model";
 import {
   bool,
   type ConfigTable,
@@ -34,6 +35,7 @@ export interface DataplaneSettings {
   readonly IpInIpMtu: number;
   readonly WireguardEnabledV6: boolean;
   readonly WireguardHostEncryptionEnabled: boolean;
+  readonly WireguardThreadingEnabled: boolean;
   readonly WireguardPersistentKeepAlive: number;
   readonly WireguardRoutingRulePriority: number;
   readonly RouteTableRange: string;
@@ -85,6 +87,7 @@ export interface DataplaneSettings {
   readonly VXLANEnabled: boolean | undefined;
   readonly WireguardEnabled: boolean;
   readonly IstioAmbientMode: "Enabled" | "Disabled" | "";
+  readonly IstioDSCPMark: number;
 }
 
 /** A 32-bit mask. Zero: 0. */
@@ -97,6 +100,19 @@ function mask(): ParameterType<number> {
       return number <= 0xffffffff ? { ok: true, value: number } : { ok: false, problem: "is not a 32-bit mask" };
     },
     format: (value) => `0x${value.toString(16)}`,
+  };
+}
+
+/** A code point by number or name. Zero: 0. */
+function dscp(): ParameterType<number> {
+  return {
+    label: "DSCP, 0 to 63 or a name",
+    zero: 0,
+    parse(text) {
+      const value = parseDscp(text);
+      return value === undefined ? { ok: false, problem: "is no DSCP" } : { ok: true, value };
+    },
+    format: String,
   };
 }
 
@@ -182,6 +198,11 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     type: bool(),
     default: false,
     doc: "Encrypt what hosts send one another themselves, too; WireGuard's devices have no address then.",
+  },
+  WireguardThreadingEnabled: {
+    type: bool(),
+    default: false,
+    doc: "Handle WireGuard's packets in kernel threads on all cores (threaded NAPI, Linux 5.12); needs a /sys that can be written.",
   },
   WireguardPersistentKeepAlive: {
     type: seconds(),
@@ -397,6 +418,11 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
   IstioAmbientMode: {
     type: oneOf(["Enabled", "Disabled"]),
     default: "Disabled",
-    doc: "Mark workloads that take part in Istio's ambient mode.",
+    doc: "Mark workloads that take part in Istio's ambient mode, and connections between them (`IstioDSCPMark`).",
+  },
+  IstioDSCPMark: {
+    type: dscp(),
+    default: 23,
+    doc: "DSCP of the first packet of each TCP connection between two workloads of Istio's ambient mode.",
   },
 });

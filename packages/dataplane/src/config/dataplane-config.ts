@@ -70,6 +70,8 @@ export interface DataplaneConfig {
   readonly wireguardMark: number;
   /** What hosts send one another themselves is encrypted too. */
   readonly wireguardHostEncryption: boolean;
+  /** Packets of WireGuard are handled by threads of their own, on all cores, rather than where they come in. */
+  readonly wireguardThreading: boolean;
   /** So often an empty packet goes to each host. 0: never. */
   readonly wireguardKeepaliveSeconds: number;
   /** Priority of the rules that ask the tables of WireGuard. */
@@ -86,6 +88,8 @@ export interface DataplaneConfig {
   readonly externalNodes: readonly string[];
   /** Which routes to other hosts' workloads are ours to write, beside those of VXLAN. */
   readonly clusterRoutes: { readonly ipip: boolean; readonly noEncap: boolean };
+  /** What the first packet of a connection within an ambient mesh gets, 0 to 63. */
+  readonly ambientDscp: number;
   readonly failsafeInbound: readonly FailsafePort[];
   readonly failsafeOutbound: readonly FailsafePort[];
   readonly logPrefix: string;

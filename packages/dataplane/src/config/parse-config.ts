@@ -1,5 +1,6 @@
 import { must } from "@bulrush/base";
 import { canonicalCidr, formatAddress, parseAddress } from "@bulrush/ip";
+import { parseDscp } from "@bulrush/model";
 import type { DataplaneConfig, OpenstackConfig } from "./dataplane-config.ts";
 import { DEFAULT_FAILSAFE_INBOUND, DEFAULT_FAILSAFE_OUTBOUND, readFailsafePorts } from "./failsafe.ts";
 import { type Field, type FieldReader, readBoolean, readChoice, readInteger, readSecondsAsMs } from "./field.ts";
@@ -25,6 +26,8 @@ const KERNEL_TABLES: ReadonlySet<number> = new Set([253, 254, 255]);
 /** Where OpenStack's metadata service listens by default. */
 const LOCAL_METADATA = "127.0.0.1";
 const DEFAULT_TABLES = { 4: 1, 6: 2 } as const;
+/** No name has it, and so nobody else means it. */
+const DEFAULT_AMBIENT_DSCP = 23;
 const DEFAULT_REFRESH_MS = { nftables: 180_000, others: 90_000 } as const;
 
 /**
@@ -95,6 +98,7 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     wireguard: isWithoutMark ? { 4: false, 6: false } : wireguard,
     wireguardMark: wireguard[4] || wireguard[6] ? wireguardMark(mask) : 0,
     wireguardHostEncryption: flag("WireguardHostEncryptionEnabled", false),
+    wireguardThreading: flag("WireguardThreadingEnabled", false),
     wireguardKeepaliveSeconds: Math.round(refresh("WireguardPersistentKeepAlive", 0) / 1000),
     wireguardRulePriority: read("WireguardRoutingRulePriority", 99, readInteger(1, 32_765)),
     wireguardTables: read("RouteTableRanges", read("RouteTableRange", DEFAULT_TABLES, readTables), readTables),
@@ -121,6 +125,7 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     serviceLoopPrevention: choice("ServiceLoopPrevention", ["Drop", "Reject", "Disabled"]),
     natOutgoingExclusions: choice("NATOutgoingExclusions", ["IPPoolsOnly", "IPPoolsAndHostIPs"]),
     natPorts: read("NATPortRange", undefined, orNone(undefined, readPortRange)),
+    ambientDscp: read("IstioDSCPMark", DEFAULT_AMBIENT_DSCP, orNone(0, readDscp)),
     natAddress: read("NATOutgoingAddress", undefined, orNone(undefined, readAddress(4))),
     natInterface: read("IptablesNATOutgoingInterfaceFilter", "", orNone("", readInterfaceFilter)),
     floatingIps: choice("FloatingIPs", ["Disabled", "Enabled"]) === "Enabled",
@@ -226,6 +231,11 @@ function readPortRange(text: string): Field<DataplaneConfig["natPorts"]> {
   const last = Number(parts?.[2] ?? first);
   if (first < 1 || last > 65_535 || first > last) return { problem: "is not a range of ports" };
   return { value: { first, last } };
+}
+
+function readDscp(text: string): Field<number> {
+  const value = parseDscp(text);
+  return value === undefined ? { problem: "is no DSCP" } : { value };
 }
 
 function readInterfaceFilter(text: string): Field<string> {

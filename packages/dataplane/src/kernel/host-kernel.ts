@@ -11,12 +11,16 @@ import { hostFiles } from "../file/host-files.ts";
 import { newWireguardKey } from "../wireguard/new-wireguard-key.ts";
 import type { Kernel } from "./kernel.ts";
 import { procSysctls } from "./proc-sysctls.ts";
+import { virtualDevices } from "./virtual-devices.ts";
 
 /**
  * Where the kernel's settings are, when not below /proc/sys: in a container that is not privileged that one is read-only,
  * and the host's own is mounted elsewhere. Only the `net` below it is used.
  */
 const SYSCTL_DIRECTORY = "BULRUSH_PROC_SYS_DIR";
+
+/** The same of /sys. Only the `devices/virtual/net` below it is used. */
+const SYS_DIRECTORY = "BULRUSH_SYS_DIR";
 
 /** The kernel of the calling thread's network namespace. Throws a coded error of the netlink or nftables package. */
 export function openHostKernel(): Kernel {
@@ -34,6 +38,7 @@ export function openHostKernel(): Kernel {
       routes: keep(openRouteConnection()),
       conntrack: keep(openConntrack()),
       sysctls: procSysctls(process.env[SYSCTL_DIRECTORY] || undefined),
+      virtualDevices: virtualDevices(process.env[SYS_DIRECTORY] || undefined),
       files: hostFiles(),
       wireguard: { open: () => openWireguard(), newKey: newWireguardKey },
       openAnnouncementWatch: (device) => openAnnouncementWatch(device),

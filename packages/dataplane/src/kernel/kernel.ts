@@ -28,7 +28,7 @@ export interface WireguardAccess {
   newKey(): string;
 }
 
-/** Kernel settings below /proc/sys, by path without that prefix: "net/ipv4/ip_forward". */
+/** Settings of the kernel, by path: "net/ipv4/ip_forward" below /proc/sys. */
 export interface Sysctls {
   /** The value without its line end, or `undefined` when there is no such setting. Throws on any other failure. */
   read(path: string): string | undefined;
@@ -42,6 +42,8 @@ export interface Kernel {
   readonly routes: RouteAccess;
   readonly conntrack: FlowAccess;
   readonly sysctls: Sysctls;
+  /** Settings of interfaces that are no hardware: "wg0/threaded". Absent: none of them has any. */
+  readonly virtualDevices?: Sysctls;
   readonly files: HostFiles;
   /** Absent: as a kernel without it. */
   readonly wireguard?: WireguardAccess;

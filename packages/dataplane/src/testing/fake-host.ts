@@ -26,6 +26,8 @@ export class FakeHost {
   readonly routes: FakeRoutes = new FakeRoutes();
   readonly flows: FakeFlows = new FakeFlows(this.routes);
   readonly sysctls: FakeSysctls = new FakeSysctls();
+  /** Settings of interfaces: "wireguard.cali/threaded". */
+  readonly virtualDevices: FakeSysctls = new FakeSysctls();
   readonly files: FakeFiles = new FakeFiles();
   /** Devices behind which a machine has said that it is here. */
   readonly announced: Set<number> = new Set();
@@ -64,6 +66,7 @@ export class FakeHost {
       routes,
       conntrack: flows,
       sysctls,
+      virtualDevices: this.virtualDevices,
       files: this.files,
       wireguard: {
         open: () => (routes.missingKinds.has("wireguard") ? undefined : this.wireguard),

@@ -30,6 +30,7 @@ import {
   planRules,
   type WireguardSettings,
 } from "./plan-wireguard.ts";
+import { planThreading, type ThreadingPlan } from "./threading.ts";
 import { wireguardDrift } from "./wireguard-drift.ts";
 import { WireguardHosts } from "./wireguard-hosts.ts";
 
@@ -48,6 +49,7 @@ const SRC_VALID_MARK = "net/ipv4/conf/all/src_valid_mark";
  *
  *     off ──> a device of ours that is there goes: rule, table, device; the datastore is told that there is no key
  *     on  ──> device made, MTU, up ──> key made where it has none, port, mark, peers ──> its one address
+ *               ──> with a first peer: threads of its own, or none
  *               ──> table: encrypted hosts by the device, all others thrown back to the main table
  *               ──> rule, last: packets that are not WireGuard's own ask the table
  *
@@ -69,6 +71,8 @@ export class WireguardDeviceManager implements DeviceWork {
   #isInSync = false;
   #nextCheckMs = 0;
   #isMissing = false;
+  /** Why it has no threads of its own, as last told; "" for no reason. */
+  #unthreaded = "";
   /** What earlier settings left is gone. */
   #isCleared = false;
   /** Off, and nothing of ours was found: nobody but us makes it. */
@@ -145,6 +149,8 @@ export class WireguardDeviceManager implements DeviceWork {
       operations: [],
       changes: [],
       failures: [],
+      warnings: [],
+      isThreadingChanged: false,
       isMissing: false,
     };
     try {
@@ -158,15 +164,16 @@ export class WireguardDeviceManager implements DeviceWork {
     this.#isDirty = failures.length > 0;
     this.#isClean = !this.#isOn && failures.length === 0 && writes === 0;
     this.#nextCheckMs = nowMs + (failures.length > 0 ? RETRY_MS : CHECK_MS);
-    const warnings = isMissing && !this.#isMissing ? [`This kernel has no WireGuard: ${this.#name} is missing`] : [];
+    const { warnings } = round;
+    if (isMissing && !this.#isMissing) warnings.push(`This kernel has no WireGuard: ${this.#name} is missing`);
     const isOwnWork = wasAsked || isMissing || this.#isMissing;
     this.#isMissing = isMissing;
     this.#tell();
-    const repaired = isOwnWork ? [] : wireguardDrift(this.#name, round.operations, round.changes);
+    const repaired = isOwnWork ? [] : wireguardDrift(this.#name, round);
     return { writes, drift: isOwnWork ? 0 : writes, repaired, failures, warnings, ...again() };
   }
 
-  inspect(access: RouteAccess, { wireguard }: Kernel): readonly DriftItem[] {
+  inspect(access: RouteAccess, { virtualDevices, wireguard }: Kernel): readonly DriftItem[] {
     const isThere = this.#isOn && !this.#config.routeSyncDisabled && !this.#isMissing && this.#publicKey !== undefined;
     if (!isThere) return [];
     const name = this.#name;
@@ -186,10 +193,9 @@ export class WireguardDeviceManager implements DeviceWork {
       ...planRoutes(table, link.index, plan, access.routes({ family, table }), family),
       ...planRules(own, table, rulesOf(access, family)),
     ];
-    return wireguardDrift(name, operations, [
-      ...(hasKey ? [] : [{ name, privateKey: "" }]),
-      ...(difference === undefined ? [] : [difference]),
-    ]);
+    const changes = [...(hasKey ? [] : [{ name, privateKey: "" }]), ...(difference === undefined ? [] : [difference])];
+    const isThreadingChanged = this.#planThreading(plan.hosts.length > 0, virtualDevices).kind === "write";
+    return wireguardDrift(name, { operations, changes, isThreadingChanged });
   }
 
   #bringUp(round: Round): void {
@@ -262,6 +268,29 @@ export class WireguardDeviceManager implements DeviceWork {
     if (difference !== undefined) change(round, connection, difference);
     this.#endpoints.clear();
     for (const { endpoint, publicKey } of hosts) this.#endpoints.set(publicKey, endpoint);
+    this.#setThreading(round, hosts.length > 0);
+  }
+
+  #planThreading(hasPeers: boolean, settings: Kernel["virtualDevices"]): ThreadingPlan {
+    return planThreading(this.#name, this.#config.wireguardThreading, hasPeers, settings);
+  }
+
+  /** Packets go without it, too: what stands in its way is told once. */
+  #setThreading(round: Round, hasPeers: boolean): void {
+    const { virtualDevices } = round.kernel;
+    const plan = this.#planThreading(hasPeers, virtualDevices);
+    let why = plan.kind === "cannot" ? plan.why : "";
+    if (plan.kind === "write")
+      try {
+        virtualDevices?.write(plan.path, plan.value);
+        round.writes++;
+        round.isThreadingChanged = true;
+      } catch (error) {
+        why = messageOf(error);
+      }
+    if (why !== "" && why !== this.#unthreaded)
+      round.warnings.push(`Threads of ${this.#name} stay as they are (WireguardThreadingEnabled): ${why}`);
+    this.#unthreaded = why;
   }
 
   /** Routes, then the rule that leads to them. */
@@ -351,9 +380,12 @@ interface Round {
   readonly access: RouteAccess;
   readonly kernel: Kernel;
   readonly failures: string[];
+  readonly warnings: string[];
   /** What was written to put things right. */
   readonly operations: RouteOperation[];
   readonly changes: WireguardChange[];
+  /** It had threads of its own, or none, and should not. */
+  isThreadingChanged: boolean;
   writes: number;
   isMissing: boolean;
 }

@@ -2,11 +2,17 @@ import type { RouteOperation, WireguardChange } from "@bulrush/netlink";
 import { deviceDrift } from "../drift/device-drift.ts";
 import type { DriftItem } from "../drift/drift-report.ts";
 
-/** What the writes that put a WireGuard device right, its table and its rule with it, say was other than meant: one item or none. */
+/** What puts a WireGuard device right, its table and its rule with it. */
+export interface WireguardRepair {
+  readonly operations: readonly RouteOperation[];
+  readonly changes: readonly WireguardChange[];
+  readonly isThreadingChanged: boolean;
+}
+
+/** What the repair says was other than meant: one item or none. */
 export function wireguardDrift(
   name: string,
-  operations: readonly RouteOperation[],
-  changes: readonly WireguardChange[],
+  { changes, isThreadingChanged, operations }: WireguardRepair,
 ): DriftItem[] {
   const [item] = deviceDrift(name, operations);
   if (item !== undefined && item.what !== "changed") return [item];
@@ -24,5 +30,6 @@ export function wireguardDrift(
   if (destinations.size > 0) details.push(`${destinations.size} of its routes`);
   if (operations.some(({ kind }) => kind === "add-rule")) details.push("rule missing");
   if (operations.some(({ kind }) => kind === "delete-rule")) details.push("rule unknown");
+  if (isThreadingChanged) details.push("threads");
   return details.length === 0 ? [] : [{ kind: "device", name, what: "changed", detail: details.join(", ") }];
 }

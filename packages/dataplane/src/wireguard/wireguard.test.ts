@@ -412,6 +412,64 @@ describe("WireguardDeviceManager", () => {
     await dataplane.stop();
   });
 
+  describe("threads of its own", () => {
+    const THREADED = `${DEVICE}/threaded`;
+    const THREADS = { ...ON, WireguardThreadingEnabled: "true" } as const;
+    const threaded = (): string | undefined => kernel.virtualDevices.read(THREADED);
+
+    it("it has none by default, and those that an earlier setting gave it go", async () => {
+      await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+      assert.deepEqual(kernel.virtualDevices.writes, []);
+      await dataplane.stop();
+      kernel.virtualDevices.write(THREADED, "1");
+      await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+      assert.equal(threaded(), "0");
+      await dataplane.stop();
+    });
+
+    it("it gets where that is asked for, once it has a first peer: the kernel refuses before", async () => {
+      await start(THREADS, ...CLUSTER);
+      assert.deepEqual(kernel.virtualDevices.writes, []);
+      await kernel.send(dataplane, ELM_KEY);
+      await kernel.advance(1000);
+      assert.deepEqual(
+        [kernel.virtualDevices.writes, peers()],
+        [[`${THREADED}=1`], [[ELM, "192.168.0.2:51820", ["10.65.2.0/26"]]]],
+      );
+      await kernel.send(dataplane, keyOf("ash", ASH));
+      await kernel.advance(60_000);
+      assert.equal(kernel.virtualDevices.writes.length, 1, "once for all peers");
+      await dataplane.stop();
+    });
+
+    it("they are put right within 10 s, and named", async () => {
+      await start(THREADS, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+      const drift = kernel.status?.counters.drift.device ?? 0;
+      kernel.virtualDevices.write(THREADED, "0");
+      const report = dataplane.inspect();
+      await kernel.settle();
+      const { differences } = await report;
+      assert.deepEqual(differences, [{ kind: "device", name: DEVICE, what: "changed", detail: "threads" }]);
+      await kernel.advance(11_000);
+      assert.deepEqual([threaded(), kernel.status?.counters.drift.device], ["1", drift + 1]);
+      await dataplane.stop();
+    });
+
+    for (const [what, hinder] of [
+      ["cannot be written", (): void => void (kernel.virtualDevices.failing = "threaded")],
+      ["this kernel does not have", (): void => void (kernel.virtualDevices.read = () => undefined)],
+    ] as const)
+      it(`holds nothing up when they are a setting that ${what}, and says so once`, async () => {
+        hinder();
+        await start(THREADS, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+        await kernel.advance(60_000);
+        assert.equal(kernel.status?.phase, "in-sync");
+        assert.deepEqual(rules(), [RULE]);
+        assert.equal(kernel.logs.filter((line) => line.includes("WireguardThreadingEnabled")).length, 1);
+        await dataplane.stop();
+      });
+  });
+
   it("has the settings that it is given", async () => {
     const settings = {
       WireguardInterfaceName: "wg9",
