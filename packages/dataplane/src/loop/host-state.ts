@@ -1,5 +1,6 @@
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { BgpPeerAddresses } from "../endpoint/bgp-peer-addresses.ts";
 import { EndpointStatuses } from "../endpoint/endpoint-statuses.ts";
 import { StatusFiles } from "../endpoint/status-files.ts";
 import { IpipDevice } from "../tunnel/ipip-device.ts";
@@ -49,6 +50,7 @@ export function createHostState(
   const sysctls = new InterfaceSysctls(config, endpoints, interfaces);
   const { hostEndpoints } = ruleset;
   const ipip = new IpipDevice(config, interfaces);
+  const peerAddresses = new BgpPeerAddresses(config, endpoints, interfaces);
   const mtuFile = new MtuFile(config, interfaces);
   const { tables } = ruleset;
   const wireguard = [...tables.keys()].map((family) => new WireguardDeviceManager(family, config, interfaces));
@@ -62,6 +64,7 @@ export function createHostState(
     devices: [
       migrations,
       ipip,
+      peerAddresses,
       new BandwidthManager(endpoints, interfaces, config.interfacePrefixes),
       ...wireguard,
       offload,
@@ -78,6 +81,7 @@ export function createHostState(
       ruleset.onUpdate(message);
       routes.onUpdate(message);
       ipip.onUpdate(message);
+      peerAddresses.onUpdate(message);
       for (const device of wireguard) device.onUpdate(message);
       mtuFile.onUpdate(message);
     },

@@ -9,7 +9,7 @@ const OWN_PROTOCOL = 80;
 /** RTPROT_KERNEL: routes that come with an address. */
 const KERNEL_PROTOCOL = 2;
 
-/** RTPROT_BIRD: what the BGP daemon has left by IP in IP, when those routes become ours. */
+/** RTPROT_BIRD: the BGP daemon's. What it has left by IP in IP is ours when those routes become ours. */
 const BIRD_PROTOCOL = 12;
 
 /** On our own tunnel devices, all routes are ours. */
@@ -23,6 +23,8 @@ export interface RouteOwnership {
   readonly deviceRouteProtocol: number;
   /** Which routes to other hosts are ours. Default: none by IP in IP. */
   readonly clusterRoutes?: { readonly ipip: boolean };
+  /** The workload on this interface tells the host's BGP daemon of its own networks: that one's routes stay. */
+  readonly isBgpPeer?: (interfaceName: string) => boolean;
 }
 
 /** True for workload interfaces. */
@@ -41,5 +43,6 @@ export function isOwnRoute(route: Route, interfaces: Interfaces, ownership: Rout
   if (name !== undefined && TUNNEL_DEVICES.has(name)) return route.protocol !== KERNEL_PROTOCOL;
   if (name === IPIP_DEVICE) return route.protocol === BIRD_PROTOCOL && ownership.clusterRoutes?.ipip === true;
   if (name === undefined || !isWorkloadInterface(name, ownership.interfacePrefixes)) return false;
+  if (route.protocol === BIRD_PROTOCOL && ownership.isBgpPeer?.(name) === true) return false;
   return ownership.removeExternalRoutes || route.protocol === ownership.deviceRouteProtocol;
 }

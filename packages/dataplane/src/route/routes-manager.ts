@@ -54,6 +54,8 @@ export class RoutesManager implements Manager {
   readonly #cluster: ClusterRoutes;
   readonly #cleanup = new FlowCleanup();
   readonly #dirty = new Set<string>();
+  /** Interfaces whose workloads were BGP peers of this host when their routes were worked out last. */
+  readonly #bgpPeers = new Set<string>();
 
   constructor(
     config: DataplaneConfig,
@@ -66,7 +68,10 @@ export class RoutesManager implements Manager {
     migrations.onChange.add((name) => this.#dirty.add(name));
     this.#config = config;
     this.#endpoints = endpoints;
-    this.#tables = new Map([...families.keys()].map((family) => [family, new RouteTable(family, interfaces, config)]));
+    const ownership = { ...config, isBgpPeer: (name: string): boolean => this.#bgpPeers.has(name) };
+    this.#tables = new Map(
+      [...families.keys()].map((family) => [family, new RouteTable(family, interfaces, ownership)]),
+    );
     this.#neighbours = new StaticNeighbours(interfaces);
     this.#tunnels = new Tunnels(families.keys(), config, interfaces);
     this.#cluster = new ClusterRoutes(config, interfaces, this.#tables, this.#tunnels.byFamily);
@@ -87,6 +92,7 @@ export class RoutesManager implements Manager {
   completeDeferredWork(): void {
     for (const name of this.#dirty) {
       const workload = this.#endpoints.ownerOf(name);
+      this.#noteBgpPeer(name, workload?.endpoint.local_bgp_peer !== undefined);
       for (const [family, table] of this.#tables)
         table.setRoutes("local-workload", name, workload === undefined ? [] : this.#targets(workload, family));
       const hasRoutes = workload !== undefined && this.#migrations.priorityOf(name) !== "none";
@@ -94,6 +100,14 @@ export class RoutesManager implements Manager {
     }
     this.#dirty.clear();
     this.#cluster.completeDeferredWork();
+  }
+
+  /** Whose routes there are on the interface is another matter from now on. */
+  #noteBgpPeer(name: string, isPeer: boolean): void {
+    if (isPeer === this.#bgpPeers.has(name)) return;
+    if (isPeer) this.#bgpPeers.add(name);
+    else this.#bgpPeers.delete(name);
+    for (const table of this.#tables.values()) table.touchInterface(name);
   }
 
   touchInterface(name: string): void {

@@ -12,6 +12,7 @@ import {
   type RouteMonitor,
   type RouteMonitorOptions,
   type RouteOperation,
+  type RouteScope,
   type RoutingRule,
   type VxlanInfo,
   type VxlanLink,
@@ -165,9 +166,10 @@ export class FakeRoutes implements RouteAccess {
     this.emit({ kind: "link-gone", link });
   }
 
-  addAddress(device: number, address: string): void {
-    this.#addresses.push({ device, address });
-    this.emit({ kind: "address", address: { device, address } });
+  addAddress(device: number, text: string, scope?: RouteScope): void {
+    const address: InterfaceAddress = { device, address: text, ...(scope === undefined ? {} : { scope }) };
+    this.#addresses.push(address);
+    this.emit({ kind: "address", address });
   }
 
   /** Takes an address from its interface and (but for undefined) gives it to another. */
@@ -286,7 +288,7 @@ export class FakeRoutes implements RouteAccess {
         return undefined;
       }
       case "replace-address":
-        this.addAddress(operation.address.device, operation.address.address);
+        this.addAddress(operation.address.device, operation.address.address, operation.address.scope);
         return undefined;
       case "delete-address": {
         const { address, device } = operation.address;
