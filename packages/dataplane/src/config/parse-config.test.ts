@@ -59,6 +59,17 @@ describe("parseDataplaneConfig()", () => {
     assert.deepEqual(named({ RouteSyncDisabled: "true", WireguardEnabledV6: "true" }), ["WireguardEnabledV6"]);
   });
 
+  it("reads the DSCP of an ambient mesh by number and by name", () => {
+    for (const [text, dscp] of [
+      ["", 23],
+      ["0", 0],
+      ["63", 63],
+      ["AF41", 34],
+      ["none", 0],
+    ] as const)
+      assert.equal(parse({ IstioDSCPMark: text }).config.ambientDscp, dscp, text);
+  });
+
   it("takes names and words in any case", () => {
     const { config, problems } = parse({ INTERFACEPREFIX: "cali, tap", defaultendpointtohostaction: "accept" });
     assert.deepEqual(problems, []);
@@ -103,6 +114,8 @@ describe("parseDataplaneConfig()", () => {
     ["LogActionRateLimit", "10000/day"],
     ["LogActionRateLimit", "5/week"],
     ["IpsetsRefreshInterval", "often"],
+    ["IstioDSCPMark", "64"],
+    ["IstioDSCPMark", "AF14"],
     ["DeviceRouteSourceAddress", "fd00::1"],
     ["InterfaceExclude", "/(/"],
   ];

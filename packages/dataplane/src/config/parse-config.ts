@@ -26,7 +26,7 @@ const KERNEL_TABLES: ReadonlySet<number> = new Set([253, 254, 255]);
 /** Where OpenStack's metadata service listens by default. */
 const LOCAL_METADATA = "127.0.0.1";
 const DEFAULT_TABLES = { 4: 1, 6: 2 } as const;
-/** No name has it, and so nobody else means it. */
+/** As in the reference system. */
 const DEFAULT_AMBIENT_DSCP = 23;
 const DEFAULT_REFRESH_MS = { nftables: 180_000, others: 90_000 } as const;
 

@@ -2,6 +2,7 @@ import { parseCidr } from "@bulrush/ip";
 import type { IPAMPoolUpdate, ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DesiredTables } from "../desired/tables.ts";
+import { AMBIENT_SET } from "../render/ambient-dscp.ts";
 import { DSCP_SET } from "../render/dscp-chain.ts";
 import { fixedChains } from "../render/fixed-chains.ts";
 import { POOL_SETS } from "../render/nat-chains.ts";
@@ -29,7 +30,13 @@ export interface FixedChainsInputs {
   readonly dscp: DscpManager;
 }
 
-const OWN_SETS: ReadonlySet<string> = new Set([...Object.values(POOL_SETS), ...Object.values(HOST_SETS), DSCP_SET]);
+/** Sets that the fixed chains look up. */
+const OWN_SETS: ReadonlySet<string> = new Set([
+  ...Object.values(POOL_SETS),
+  ...Object.values(HOST_SETS),
+  DSCP_SET,
+  AMBIENT_SET,
+]);
 
 const LOAD_BALANCER = "LoadBalancer";
 
@@ -103,6 +110,10 @@ export class FixedChainsManager implements Manager {
         return;
       case "HostMetadataRemove":
         this.#hostsStale = this.#hosts.delete(message.hostname) || this.#hostsStale;
+        return;
+      case "IPSetUpdate":
+      case "IPSetRemove":
+        if (message.id === AMBIENT_SET) this.#setTopology({ ambient: message.msg === "IPSetUpdate" });
         return;
       case "IPAMPoolUpdate":
         this.#pools.set(message.id, message.pool);

@@ -70,7 +70,7 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
       ...failsafeChains("filter", config, family),
     );
   }
-  if (topology.hostEndpoints || topology.dscp[family]) {
+  if (topology.hostEndpoints || topology.dscp[family] || topology.ambient) {
     base.push(hook("mangle", "postrouting", PRIORITY.mangle, CHAIN.postrouting));
     others.push(manglePostroutingChain(config, topology, family, sets));
   }

@@ -1,5 +1,6 @@
 import type { ChainState } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { ambientDscpRules } from "./ambient-dscp.ts";
 import { dscpRules } from "./dscp-chain.ts";
 import { chain, layered, rule } from "./layer.ts";
 import type { SetLookup } from "./set-shape.ts";
@@ -30,7 +31,7 @@ export function manglePreroutingChain(config: DataplaneConfig): ChainState {
 }
 
 /**
- * mangle-POSTROUTING: the DSCP of packets that leave the cluster; host endpoint policy for this host's DNATed packets,
+ * mangle-POSTROUTING: the DSCP of connections within an ambient mesh, and of packets that leave the cluster; host endpoint policy for this host's DNATed packets,
  * which filter-OUTPUT has left to us.
  */
 export function manglePostroutingChain(
@@ -40,7 +41,10 @@ export function manglePostroutingChain(
   sets: SetLookup,
 ): ChainState {
   const { accept, pass, scratch0, scratch1 } = config.marks;
-  const dscp = topology.dscp[family] ? dscpRules(config, family, sets) : [];
+  const dscp = [
+    ...(topology.ambient ? ambientDscpRules(config, family, sets) : []),
+    ...(topology.dscp[family] ? dscpRules(config, family, sets) : []),
+  ];
   if (!topology.hostEndpoints) return chain(LAYER, CHAIN.postrouting, dscp);
   return chain(LAYER, CHAIN.postrouting, [
     ...dscp,

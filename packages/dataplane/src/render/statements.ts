@@ -191,6 +191,11 @@ export function established(): Statement {
   return hasBits("state", CT_STATE.established + CT_STATE.related);
 }
 
+/** The packet is the first of a flow. */
+export function newFlow(): Statement {
+  return hasBits("state", CT_STATE.new);
+}
+
 /** Conntrack can make nothing of the packet. */
 export function invalid(): Statement {
   return hasBits("state", CT_STATE.invalid);

@@ -14,6 +14,8 @@ export interface Topology {
   readonly tunnelAddress: { readonly 4: boolean; readonly 6: boolean };
   /** An endpoint of this host has a DSCP for its packets of the family. */
   readonly dscp: { readonly 4: boolean; readonly 6: boolean };
+  /** Pods take part in an ambient mesh. */
+  readonly ambient: boolean;
   /** A workload of this host has a floating address of the family. */
   readonly floatingIps: { readonly 4: boolean; readonly 6: boolean };
   /** A pool of the family wants its workloads hidden behind their host. */
@@ -28,6 +30,7 @@ export const EMPTY_TOPOLOGY: Topology = {
   vxlan: { 4: false, 6: false },
   tunnelAddress: { 4: false, 6: false },
   dscp: { 4: false, 6: false },
+  ambient: false,
   floatingIps: { 4: false, 6: false },
   masquerade: { 4: false, 6: false },
 };
