@@ -2,62 +2,26 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import { compareStrings } from "@bulrush/base";
 import { NetlinkError } from "@bulrush/netlink";
-import { wireguardPublicKey } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DriftItem } from "../drift/drift-report.ts";
 import type { InspectableDataplane } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
 import { clusterRoute, IN_SYNC } from "../testing/messages.ts";
-
-const DEVICE = "wireguard.cali";
-const TABLE = 1;
-const MARK = 0x200000;
-const RULE = {
-  family: 4,
-  priority: 99,
-  table: TABLE,
-  mark: { value: MARK, mask: MARK },
-  invert: true,
-  protocol: 80,
-} as const;
-
-const privateKey = (n: number): string => Buffer.alloc(32, n).toString("base64");
-const publicKey = (n: number): string => wireguardPublicKey(privateKey(n));
-/** The first key that the fake host makes. */
-const OWN = publicKey(0x40);
-const ELM = publicKey(0x70);
-const ASH = publicKey(0x78);
-
-const keyOf = (hostname: string, key: string, address = ""): ToDataplane => ({
-  msg: "WireguardEndpointUpdate",
-  hostname,
-  public_key: key,
-  interface_ipv4_addr: address,
-});
-const host = (hostname: string, address: string, address6 = ""): ToDataplane => ({
-  msg: "HostMetadataUpdate",
-  hostname,
-  ipv4_addr: `${address}/24`,
-  ipv6_addr: address6,
-  asnumber: "",
-  labels: new Map(),
-});
-const block = (
-  dst: string,
-  node: string,
-  types: "REMOTE_WORKLOAD" | "LOCAL_WORKLOAD" = "REMOTE_WORKLOAD",
-): ToDataplane => clusterRoute(dst, { dst_node_name: node, types: [types], ip_pool_type: "NO_ENCAP" });
-
-/** Oak is this host; elm and ash are others. */
-const CLUSTER: readonly ToDataplane[] = [
-  host("oak", "192.168.0.1"),
-  host("elm", "192.168.0.2"),
-  host("ash", "192.168.0.3"),
-  block("10.65.1.0/26", "oak", "LOCAL_WORKLOAD"),
-  block("10.65.2.0/26", "elm"),
-  block("10.65.3.0/26", "ash"),
-];
-const ELM_KEY = keyOf("elm", ELM, "10.65.2.1");
+import {
+  ASH,
+  CLUSTER,
+  DEVICE,
+  ELM,
+  ELM_KEY,
+  MARK,
+  OWN,
+  RULE,
+  TABLE,
+  block,
+  host,
+  keyOf,
+  privateKey,
+} from "../testing/wireguard-cluster.ts";
 
 describe("WireguardDeviceManager", () => {
   let kernel: FakeHost;
@@ -410,64 +374,6 @@ describe("WireguardDeviceManager", () => {
     await kernel.advance(3000);
     assert.deepEqual([device()?.publicKey, kernel.status?.phase], [OWN, "in-sync"]);
     await dataplane.stop();
-  });
-
-  describe("threads of its own", () => {
-    const THREADED = `${DEVICE}/threaded`;
-    const THREADS = { ...ON, WireguardThreadingEnabled: "true" } as const;
-    const threaded = (): string | undefined => kernel.virtualDevices.read(THREADED);
-
-    it("it has none by default, and those that an earlier setting gave it go", async () => {
-      await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
-      assert.deepEqual(kernel.virtualDevices.writes, []);
-      await dataplane.stop();
-      kernel.virtualDevices.write(THREADED, "1");
-      await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
-      assert.equal(threaded(), "0");
-      await dataplane.stop();
-    });
-
-    it("it gets where that is asked for, once it has a first peer: the kernel refuses before", async () => {
-      await start(THREADS, ...CLUSTER);
-      assert.deepEqual(kernel.virtualDevices.writes, []);
-      await kernel.send(dataplane, ELM_KEY);
-      await kernel.advance(1000);
-      assert.deepEqual(
-        [kernel.virtualDevices.writes, peers()],
-        [[`${THREADED}=1`], [[ELM, "192.168.0.2:51820", ["10.65.2.0/26"]]]],
-      );
-      await kernel.send(dataplane, keyOf("ash", ASH));
-      await kernel.advance(60_000);
-      assert.equal(kernel.virtualDevices.writes.length, 1, "once for all peers");
-      await dataplane.stop();
-    });
-
-    it("they are put right within 10 s, and named", async () => {
-      await start(THREADS, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
-      const drift = kernel.status?.counters.drift.device ?? 0;
-      kernel.virtualDevices.write(THREADED, "0");
-      const report = dataplane.inspect();
-      await kernel.settle();
-      const { differences } = await report;
-      assert.deepEqual(differences, [{ kind: "device", name: DEVICE, what: "changed", detail: "threads" }]);
-      await kernel.advance(11_000);
-      assert.deepEqual([threaded(), kernel.status?.counters.drift.device], ["1", drift + 1]);
-      await dataplane.stop();
-    });
-
-    for (const [what, hinder] of [
-      ["cannot be written", (): void => void (kernel.virtualDevices.failing = "threaded")],
-      ["this kernel does not have", (): void => void (kernel.virtualDevices.read = () => undefined)],
-    ] as const)
-      it(`holds nothing up when they are a setting that ${what}, and says so once`, async () => {
-        hinder();
-        await start(THREADS, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
-        await kernel.advance(60_000);
-        assert.equal(kernel.status?.phase, "in-sync");
-        assert.deepEqual(rules(), [RULE]);
-        assert.equal(kernel.logs.filter((line) => line.includes("WireguardThreadingEnabled")).length, 1);
-        await dataplane.stop();
-      });
   });
 
   it("has the settings that it is given", async () => {
