@@ -8,6 +8,7 @@ import { fixedChains } from "../render/fixed-chains.ts";
 import { POOL_SETS } from "../render/nat-chains.ts";
 import { HOST_SETS } from "../render/tunnel-rules.ts";
 import type { Family } from "../render/statements.ts";
+import { isOwnIpipAddress } from "../tunnel/own-ipip-address.ts";
 import { EMPTY_TOPOLOGY, type Topology } from "../render/topology.ts";
 import type { DscpManager } from "./dscp-manager.ts";
 import type { FloatingIpsManager } from "./floating-ips-manager.ts";
@@ -55,6 +56,8 @@ export class FixedChainsManager implements Manager {
   readonly #tunnelHosts = new Map<string, readonly string[]>();
   /** Addresses of all hosts, by node. */
   readonly #hosts = new Map<string, readonly string[]>();
+  /** This host's networks in the tunnel of IPIP. */
+  readonly #ipipAddresses = new Set<string>();
   readonly #base = new Map<Family, ReadonlySet<string>>();
   #topology: Topology = EMPTY_TOPOLOGY;
   #stale = true;
@@ -104,6 +107,12 @@ export class FixedChainsManager implements Manager {
         this.#tunnelHosts.delete(message.node);
         this.#hostsStale = true;
         return;
+      case "RouteUpdate":
+        this.#noteIpipAddress(message.dst, isOwnIpipAddress(message));
+        return;
+      case "RouteRemove":
+        this.#noteIpipAddress(message.dst, false);
+        return;
       case "HostMetadataUpdate":
         this.#hosts.set(message.hostname, [message.ipv4_addr, message.ipv6_addr].map(withoutLength));
         this.#hostsStale = true;
@@ -139,6 +148,14 @@ export class FixedChainsManager implements Manager {
       for (const name of this.#base.get(family) ?? []) if (!names.has(name)) table.withdrawBase(name);
       this.#base.set(family, names);
     }
+  }
+
+  /** Routes are many: those that change nothing cost a look at the set. */
+  #noteIpipAddress(network: string, isOwn: boolean): void {
+    if (isOwn === this.#ipipAddresses.has(network)) return;
+    if (isOwn) this.#ipipAddresses.add(network);
+    else this.#ipipAddresses.delete(network);
+    this.#setTopology({ ipipAddress: this.#ipipAddresses.size > 0 });
   }
 
   #updatePools(): void {

@@ -1,13 +1,15 @@
 import type { ChainState, RuleState, Statement } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { IPIP_DEVICE } from "../tunnel/ipip-device.ts";
+import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
 import { chain, commented, layered, rule } from "./layer.ts";
 import { matchBlocks } from "./rule/match-blocks.ts";
 import { ruleMatch } from "./rule/rule-match.ts";
 import type { SetLookup } from "./set-shape.ts";
-import { COUNTER, equals, type Family, jump, meta, outInterface, outInterfaces } from "./statements.ts";
+import { COUNTER, type Family, isProtocol, jump, outInterface, outInterfaces } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
-import { HOST_SETS, tunnelMasquerade, wireguardMasquerade } from "./tunnel-rules.ts";
+import { HOST_SETS, portsBesideVxlan, tunnelMasquerade } from "./tunnel-rules.ts";
 import { metadataTranslation } from "./openstack-rules.ts";
 
 /** Ids of the sets of pool networks. */
@@ -20,12 +22,17 @@ export const POOL_SETS = {
 
 /** True when the family has something to translate on its way out. */
 export function hasPostrouting(config: DataplaneConfig, topology: Topology, family: Family): boolean {
-  const isTunnelled = hasTunnel(topology, family) || config.wireguard[family];
+  const isTunnelled = tunnelDevices(config, topology, family).length > 0;
   return topology.masquerade[family] || isTunnelled || topology.floatingIps[family];
 }
 
-function hasTunnel(topology: Topology, family: Family): boolean {
-  return topology.vxlan[family] && topology.tunnelAddress[family];
+/** The devices of tunnels in which this host has an address. */
+function tunnelDevices(config: DataplaneConfig, topology: Topology, family: Family): string[] {
+  return [
+    ...(family === 4 && topology.ipip && topology.ipipAddress ? [IPIP_DEVICE] : []),
+    ...(topology.vxlan[family] && topology.tunnelAddress[family] ? [VXLAN_DEVICE[family]] : []),
+    ...(config.wireguard[family] ? [config.wireguardDevice[family]] : []),
+  ];
 }
 
 /** nat-OUTPUT: what is addressed to a floating address goes to its workload. */
@@ -53,13 +60,14 @@ export function natPostroutingChain(
 ): ChainState {
   const rules: RuleState[] = [];
   if (topology.floatingIps[family]) rules.push(rule(jump(layered("nat", CHAIN.floatingSnat))));
-  if (topology.masquerade[family]) rules.push(...natOutgoing(config, family, sets));
-  if (hasTunnel(topology, family)) rules.push(...tunnelMasquerade(config, family));
-  rules.push(...wireguardMasquerade(config, family));
+  const hasVxlan = topology.vxlan[family];
+  if (topology.masquerade[family]) rules.push(...natOutgoing(config, family, sets, hasVxlan));
+  for (const device of tunnelDevices(config, topology, family))
+    rules.push(...tunnelMasquerade(device, config, hasVxlan));
   return chain("nat", CHAIN.postrouting, rules);
 }
 
-function natOutgoing(config: DataplaneConfig, family: Family, sets: SetLookup): RuleState[] {
+function natOutgoing(config: DataplaneConfig, family: Family, sets: SetLookup, hasVxlan: boolean): RuleState[] {
   const excluded: string[] = [POOL_SETS.all];
   if (config.natOutgoingExclusions === "IPPoolsAndHostIPs") excluded.push(HOST_SETS.all);
   const outgoing: DataplaneRule = {
@@ -73,20 +81,15 @@ function natOutgoing(config: DataplaneConfig, family: Family, sets: SetLookup): 
   if (matched === undefined) return [];
   const { before, condition } = matchBlocks(matched.groups, config.marks);
   const wanted = [...condition, ...matched.statements, ...leavingBy(config.natInterface)];
+  // Ports are chosen where there are some.
+  const withPorts = (protocol: "tcp" | "udp", ports: DataplaneConfig["natPorts"]): RuleState[] =>
+    ports === undefined
+      ? []
+      : [commented("NAT outgoing", ...wanted, isProtocol(protocol), COUNTER, translation(config, family, ports))];
   return [
     ...before,
-    // Ports are chosen where there are some.
-    ...(config.natPorts === undefined
-      ? []
-      : (["tcp", "udp"] as const).map((protocol) =>
-          commented(
-            "NAT outgoing",
-            ...wanted,
-            equals(meta("l4proto"), protocol),
-            COUNTER,
-            translation(config, family, config.natPorts),
-          ),
-        )),
+    ...withPorts("tcp", config.natPorts),
+    ...withPorts("udp", config.natPorts ?? (hasVxlan ? portsBesideVxlan(config) : undefined)),
     commented("NAT outgoing", ...wanted, COUNTER, translation(config, family, undefined)),
   ];
 }

@@ -10,7 +10,9 @@ export interface Topology {
   readonly ipip: boolean;
   /** The family has VXLAN pools. */
   readonly vxlan: { readonly 4: boolean; readonly 6: boolean };
-  /** This host has an address in the family's tunnel. */
+  /** This host has an address in the tunnel of IPIP. */
+  readonly ipipAddress: boolean;
+  /** This host has an address in the family's VXLAN tunnel. */
   readonly tunnelAddress: { readonly 4: boolean; readonly 6: boolean };
   /** An endpoint of this host has a DSCP for its packets of the family. */
   readonly dscp: { readonly 4: boolean; readonly 6: boolean };
@@ -27,6 +29,7 @@ export const EMPTY_TOPOLOGY: Topology = {
   adminDown: false,
   serviceCidrs: [],
   ipip: false,
+  ipipAddress: false,
   vxlan: { 4: false, 6: false },
   tunnelAddress: { 4: false, 6: false },
   dscp: { 4: false, 6: false },

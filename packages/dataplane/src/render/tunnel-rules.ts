@@ -1,7 +1,6 @@
 import type { RuleState, Statement } from "@bulrush/nftables";
 import type { DataplaneRule } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
-import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
 import { commented, rule } from "./layer.ts";
 import { matchBlocks } from "./rule/match-blocks.ts";
 import { ruleMatch } from "./rule/rule-match.ts";
@@ -113,12 +112,6 @@ function wireguardRules(what: string, side: "saddr" | "daddr", config: Dataplane
   ];
 }
 
-/** The host's own packets get the device's address, so that answers come back by it. */
-export function wireguardMasquerade(config: DataplaneConfig, family: Family): RuleState[] {
-  if (!config.wireguard[family]) return [];
-  return [rule(...foreignSource(config.wireguardDevice[family]), COUNTER, { kind: "masquerade", fullyRandom: true })];
-}
-
 /** The source is not the address of the device that the packet leaves by, and yet this host's. */
 function foreignSource(device: string): Statement[] {
   return [
@@ -144,27 +137,31 @@ function allowTunnel(
 }
 
 /**
- * What this host itself sends into the tunnel (to a pod, by the address of another interface) gets the tunnel's address:
- * the answer has to come back by the tunnel. A UDP packet must not get the tunnel's own port as its source, since the
- * answer to it would be taken for a packet of the tunnel.
+ * What this host itself sends into a tunnel (to a pod, by the address of another interface) gets the tunnel's address:
+ * the answer has to come back by the tunnel.
  */
-export function tunnelMasquerade(config: DataplaneConfig, family: Family): RuleState[] {
-  const foreign = foreignSource(VXLAN_DEVICE[family]);
-  return [
-    rule(...foreign, equals(meta("l4proto"), "udp"), COUNTER, {
-      kind: "masquerade",
-      fullyRandom: true,
-      ports: portsBeside(config.vxlanPort),
-    }),
-    rule(...foreign, COUNTER, { kind: "masquerade", fullyRandom: true }),
-  ];
+export function tunnelMasquerade(device: string, config: DataplaneConfig, hasVxlan: boolean): RuleState[] {
+  const foreign = foreignSource(device);
+  const rules = [rule(...foreign, COUNTER, { kind: "masquerade", fullyRandom: true })];
+  if (hasVxlan)
+    rules.unshift(
+      rule(...foreign, isProtocol("udp"), COUNTER, {
+        kind: "masquerade",
+        fullyRandom: true,
+        ports: portsBesideVxlan(config),
+      }),
+    );
+  return rules;
 }
 
-/** The wider range of ports on one side of the tunnel's. */
-function portsBeside(tunnelPort: number): { readonly first: number; readonly last: number } {
-  const above = HIGHEST_PORT - tunnelPort;
-  const below = tunnelPort - LOWEST_PORT;
+/**
+ * Ports for the source of translated UDP packets where there is VXLAN, the wider range beside its own: the answer to one from VXLAN's own port would be
+ * taken for a packet of the tunnel, and neither be tracked nor come in.
+ */
+export function portsBesideVxlan({ vxlanPort }: DataplaneConfig): { readonly first: number; readonly last: number } {
+  const above = HIGHEST_PORT - vxlanPort;
+  const below = vxlanPort - LOWEST_PORT;
   return above >= below
-    ? { first: Math.max(LOWEST_PORT, tunnelPort + 1), last: HIGHEST_PORT }
-    : { first: LOWEST_PORT, last: tunnelPort - 1 };
+    ? { first: Math.max(LOWEST_PORT, vxlanPort + 1), last: HIGHEST_PORT }
+    : { first: LOWEST_PORT, last: vxlanPort - 1 };
 }

@@ -1,6 +1,7 @@
 import { unreachable } from "@bulrush/base";
 import type { DataplaneRule, IPSetType, PolicyID, TierInfo, ToDataplane } from "@bulrush/proto";
 import {
+  clusterRoute,
   encapsulation,
   hostEndpoint,
   tunnelEnd,
@@ -38,6 +39,7 @@ const COMMANDS = [
   "services",
   "encapsulation",
   "tunnel",
+  "ipip",
   "host",
   "remove",
 ] as const;
@@ -51,6 +53,7 @@ const COMMANDS = [
  *     workload NAME {"tiers": [{"name", "in", "out", "end"}], ...}      hep ID {..., "untracked", "pre_dnat", "forward"}
  *     pool CIDR {...}                    services CIDR...
  *     encapsulation {"vxlan_enabled", ...}   tunnel NODE ADDRESS MAC HOST     host NODE IPV4 [IPV6]
+ *     ipip NETWORK, of this host
  *     remove policy WORD | remove workload NAME | remove ipset ID
  */
 export function parseMessage(command: string, rest: string): ToDataplane {
@@ -108,6 +111,11 @@ export function parseMessage(command: string, rest: string): ToDataplane {
       return words[0]?.includes(":") === true
         ? tunnelEnd(first, undefined, words.join(", "))
         : tunnelEnd(first, words.join(", "));
+    case "ipip":
+      return clusterRoute(first, {
+        types: ["LOCAL_TUNNEL"],
+        tunnel_type: { ipip: true, vxlan: false, wireguard: false },
+      });
     case "services":
       return {
         msg: "GlobalBGPConfigUpdate",

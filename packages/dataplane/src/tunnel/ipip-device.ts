@@ -8,6 +8,7 @@ import type { DriftItem } from "../drift/drift-report.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import { hostMtu, tunnelMtu } from "./host-mtu.ts";
+import { isOwnIpipAddress } from "./own-ipip-address.ts";
 
 /** The device of IP in IP that the kernel makes with its module, and never gives up. IPv4 only. */
 export const IPIP_DEVICE = "tunl0";
@@ -50,7 +51,7 @@ export class IpipDevice implements DeviceWork {
       this.#isDirty ||= message.ipip_enabled !== this.#enabled;
       this.#enabled = message.ipip_enabled;
     } else if (message.msg === "RouteUpdate") {
-      const isOwn = message.types.includes("LOCAL_TUNNEL") && message.tunnel_type.ipip && !message.dst.includes(":");
+      const isOwn = isOwnIpipAddress(message);
       if (isOwn === this.#addresses.has(message.dst)) return;
       if (isOwn) this.#addresses.add(message.dst);
       else this.#addresses.delete(message.dst);
