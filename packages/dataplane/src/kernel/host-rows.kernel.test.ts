@@ -139,6 +139,47 @@ kernelTests(import.meta.filename, () => {
     assert.equal(await lab.connect("ext", HOST, 8055), "silence");
   });
 
+  // projectcalico/vpp-dataplane#299, projectcalico/calico#2232
+  it("P20: policy ahead of DNAT of the wildcard endpoint judges what a workload sends, and its allow leaves the action", async () => {
+    const wildcard = hostEndpoint("all", {
+      name: "*",
+      pre_dnat_tiers: [tier("default", [Q], [], "Pass")],
+      profile_ids: ["open"],
+    });
+    const pod = workload("a", { ipv4_nets: [`${A}/32`], mac: lab.macOf("a"), profile_ids: ["open"] });
+    for (const [action, ofAction] of [
+      ["ACCEPT", "connected"],
+      ["DROP", "silence"],
+    ] as const) {
+      await dataplane.stop();
+      dataplane = startKernelDataplane({ DefaultEndpointToHostAction: action });
+      const open = profile("open", [rule("allow")], [rule("allow")]);
+      await dataplane.send(open, pod, preDnat(Q, rule("deny", port(7000))), wildcard, IN_SYNC);
+      assert.equal(await lab.connect("a", HOST, 7000), "silence", action);
+      assert.equal(await lab.connect("a", HOST, 8055), ofAction, action);
+      await dataplane.send(preDnat(Q, rule("allow", port(7000))));
+      assert.equal(await lab.connect("a", HOST, 7000), ofAction, action);
+    }
+    await dataplane.send(preDnat(Q, rule("deny", port(80))));
+    assert.equal(await lab.connect("a", EXT, 80), "silence", "what it sends through its host, too");
+    assert.equal(await lab.connect(undefined, A, 80), "connected", "the host reaches its own workloads");
+  });
+
+  it("P25: forward policy of the wildcard endpoint judges what a workload sends and gets, and not what its host sends it", async () => {
+    for (const direction of ["ingress", "egress"] as const) {
+      const forward = [direction === "ingress" ? tier("default", [Q]) : tier("default", [], [Q])];
+      await dataplane.send(
+        direction === "ingress" ? policy(Q, [rule("deny")]) : policy(Q, [], [rule("deny")]),
+        hostEndpoint("all", { name: "*", forward_tiers: forward, profile_ids: ["open"] }),
+      );
+      assert.equal(await lab.connect("a", EXT, 80), "silence", direction);
+      assert.equal(await lab.connect("ext", A, 80), "silence", direction);
+      assert.equal(await lab.connect(undefined, A, 80), "connected", direction);
+    }
+    await dataplane.send(hostEndpoint("all", { name: "*", profile_ids: ["open"] }));
+    assert.equal(await lab.connect("a", EXT, 80), "connected");
+  });
+
   it("P30: do-not-track policy that drops leaves the failsafe ports open, both ways", async () => {
     await dataplane.send(policy(Q, [rule("deny")], [rule("deny")], { untracked: true }));
     await guard({ untracked_tiers: [tier("default", [Q], [Q], "Pass")], profile_ids: ["open"] });

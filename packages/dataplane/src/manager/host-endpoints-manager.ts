@@ -20,17 +20,21 @@ interface Variant {
   readonly direction: Direction;
   readonly kind: EndpointChainInput["kind"];
   readonly names: "host" | "forward";
-  /** Do-not-track policy is not for the wildcard endpoint: it would judge packets of workloads. */
-  readonly wildcard: boolean;
+  /**
+   * What the wildcard endpoint stands for: `nothing` (do-not-track policy: it would judge packets of workloads),
+   * interfaces of the `host`, or `all`, those of workloads too. Policy of the host's own packets is not for what goes to
+   * its workloads; what is judged ahead of DNAT or as forwarded traffic is so wherever it comes from and goes to.
+   */
+  readonly wildcard: "nothing" | "host" | "all";
   readonly tiers: (endpoint: DataplaneHostEndpoint) => readonly TierInfo[];
 }
 
 const VARIANTS: readonly Variant[] = [
   ...(
     [
-      ["raw", "untracked", false, (e) => e.untracked_tiers],
-      ["filter", "host", true, (e) => e.tiers],
-    ] as const satisfies readonly (readonly [Layer, string, boolean, Variant["tiers"]])[]
+      ["raw", "untracked", "nothing", (e) => e.untracked_tiers],
+      ["filter", "host", "host", (e) => e.tiers],
+    ] as const satisfies readonly (readonly [Layer, string, Variant["wildcard"], Variant["tiers"]])[]
   ).flatMap(([layer, kind, wildcard, tiers]): Variant[] => [
     { layer, kind, wildcard, tiers, names: "host", dispatch: CHAIN.fromHost, side: "in", direction: "ingress" },
     { layer, kind, wildcard, tiers, names: "host", dispatch: CHAIN.toHost, side: "out", direction: "egress" },
@@ -38,7 +42,7 @@ const VARIANTS: readonly Variant[] = [
   {
     layer: "mangle",
     kind: "pre-dnat",
-    wildcard: true,
+    wildcard: "all",
     tiers: (e) => e.pre_dnat_tiers,
     names: "host",
     dispatch: CHAIN.fromHost,
@@ -48,7 +52,7 @@ const VARIANTS: readonly Variant[] = [
   {
     layer: "mangle",
     kind: "host",
-    wildcard: true,
+    wildcard: "host",
     tiers: (e) => e.tiers,
     names: "host",
     dispatch: CHAIN.toHost,
@@ -58,7 +62,7 @@ const VARIANTS: readonly Variant[] = [
   {
     layer: "filter",
     kind: "forward",
-    wildcard: true,
+    wildcard: "all",
     tiers: (e) => e.forward_tiers,
     names: "forward",
     dispatch: CHAIN.fromHostForward,
@@ -68,7 +72,7 @@ const VARIANTS: readonly Variant[] = [
   {
     layer: "filter",
     kind: "forward",
-    wildcard: true,
+    wildcard: "all",
     tiers: (e) => e.forward_tiers,
     names: "forward",
     dispatch: CHAIN.toHostForward,
@@ -151,10 +155,15 @@ export class HostEndpointsManager implements Manager {
     const chains = new Map<string, string>();
     for (const [name, id] of this.#match.byInterface) chains.set(name, this.#offerEndpoint(variant, name, id));
     const { wildcard } = this.#match;
-    const wildcardChain =
-      variant.wildcard && wildcard !== undefined ? this.#offerEndpoint(variant, ANY_INTERFACE, wildcard) : undefined;
     const { layer, dispatch: name, side } = variant;
-    const { chain, map } = hostDispatch(layer, name, side, chains, wildcardChain, this.#config);
+    const others =
+      variant.wildcard === "nothing" || wildcard === undefined
+        ? undefined
+        : {
+            chain: this.#offerEndpoint(variant, ANY_INTERFACE, wildcard),
+            judgesWorkloads: variant.wildcard === "all",
+          };
+    const { chain, map } = hostDispatch(layer, name, side, chains, others, this.#config);
     for (const table of this.#tables.values()) {
       table.offerChain(chain.name, () => chain);
       table.offerMap(map);

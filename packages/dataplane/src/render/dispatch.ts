@@ -43,23 +43,32 @@ export function workloadDispatch(
   };
 }
 
+/** The wildcard endpoint, which stands for every interface without an endpoint of its own. */
+export interface WildcardDispatch {
+  /** Its chain, without the layer. */
+  readonly chain: string;
+  /** False: interfaces of workloads are left out. */
+  readonly judgesWorkloads: boolean;
+}
+
 /**
- * To the chain of the host endpoint on the packet's interface, or to that of the wildcard endpoint, which stands for
- * every other interface that is not a workload's. A packet that meets neither goes on unjudged.
+ * To the chain of the host endpoint on the packet's interface, or to that of the wildcard endpoint. A packet that meets
+ * neither goes on unjudged.
  */
 export function hostDispatch(
   layer: Layer,
   name: string,
   side: PacketSide,
   chains: ChainByInterface,
-  wildcardChain: string | undefined,
+  wildcard: WildcardDispatch | undefined,
   config: DataplaneConfig,
 ): Dispatch {
   const rules: RuleState[] = [lookup(layer, name, side)];
-  if (wildcardChain !== undefined) {
-    for (const prefix of config.interfacePrefixes)
-      rules.push(rule(side === "in" ? inInterfaces(prefix) : outInterfaces(prefix), verdict(RETURN)));
-    rules.push(rule(goto(layered(layer, wildcardChain))));
+  if (wildcard !== undefined) {
+    if (!wildcard.judgesWorkloads)
+      for (const prefix of config.interfacePrefixes)
+        rules.push(rule(side === "in" ? inInterfaces(prefix) : outInterfaces(prefix), verdict(RETURN)));
+    rules.push(rule(goto(layered(layer, wildcard.chain))));
   }
   return { chain: chain(layer, name, rules), map: dispatchMap(layer, name, chains) };
 }
