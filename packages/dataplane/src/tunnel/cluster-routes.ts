@@ -6,6 +6,7 @@ import type { Manager } from "../manager/manager.ts";
 import type { Family } from "../render/statements.ts";
 import { NO_INTERFACE, type RouteClass, type RouteTarget } from "../route/route-class.ts";
 import type { RouteTable } from "../route/route-table.ts";
+import { hostMtu, tunnelMtu } from "./host-mtu.ts";
 import { IPIP_DEVICE } from "./ipip-device.ts";
 import { LOOPBACK, type VxlanTunnel } from "./vxlan-tunnel.ts";
 
@@ -46,6 +47,8 @@ export class ClusterRoutes implements Manager {
   readonly #ownHost = new Map<Family, string>();
   /** The interface that has this host's address, by family, as of the last look. */
   readonly #parents = new Map<Family, string | undefined>();
+  /** What is left by each kind of tunnel, as of the last look. */
+  #mtus: TunnelMtus;
   #encapsulation: Encapsulation | undefined;
   #parentsStale = true;
 
@@ -59,6 +62,7 @@ export class ClusterRoutes implements Manager {
     this.#interfaces = interfaces;
     this.#tables = tables;
     this.#tunnels = tunnels;
+    this.#mtus = tunnelMtus(config, interfaces);
     interfaces.onChange.add(() => {
       this.#parentsStale = true;
     });
@@ -87,7 +91,10 @@ export class ClusterRoutes implements Manager {
   }
 
   completeDeferredWork(): void {
-    if (this.#parentsStale) this.#findParents();
+    if (this.#parentsStale) {
+      this.#findParents();
+      this.#findMtus();
+    }
     for (const dst of this.#dirty) this.#place(dst);
     this.#dirty.clear();
   }
@@ -128,6 +135,14 @@ export class ClusterRoutes implements Manager {
       tunnel.touch();
       this.#markAll();
     }
+  }
+
+  #findMtus(): void {
+    const mtus = tunnelMtus(this.#config, this.#interfaces);
+    const { ipip, vxlan } = this.#mtus;
+    if (mtus.ipip === ipip && mtus.vxlan[4] === vxlan[4] && mtus.vxlan[6] === vxlan[6]) return;
+    this.#mtus = mtus;
+    this.#markAll();
   }
 
   #interfaceWith(address: string): string | undefined {
@@ -189,7 +204,7 @@ export class ClusterRoutes implements Manager {
   #byIpip(route: RouteUpdate, family: Family): Placed | undefined {
     if (family === 6 || !this.#writesIpip() || route.dst_node_ip === "") return undefined;
     const direct = route.same_subnet ? this.#byParent("ipip-same-subnet", route, family) : undefined;
-    const via = { via: route.dst_node_ip, onlink: true, scope: "universe" } as const;
+    const via = { via: route.dst_node_ip, onlink: true, scope: "universe", mtu: this.#mtus.ipip } as const;
     return direct ?? { routeClass: "ipip-tunnel", interfaceName: IPIP_DEVICE, target: this.#target(route, via) };
   }
 
@@ -201,10 +216,11 @@ export class ClusterRoutes implements Manager {
   }
 
   #onTunnel(route: RouteUpdate, tunnel: VxlanTunnel, fields: Partial<RouteTarget>): Placed {
+    const mtu = this.#mtus.vxlan[familyOf(route.dst)];
     return {
       routeClass: "vxlan-tunnel",
       interfaceName: tunnel.deviceName,
-      target: this.#target(route, fields),
+      target: this.#target(route, { ...fields, mtu }),
     };
   }
 
@@ -233,6 +249,19 @@ export class ClusterRoutes implements Manager {
   #writesPlain(): boolean {
     return this.#config.clusterRoutes.noEncap && this.#encapsulation?.no_encap_needed === true;
   }
+}
+
+interface TunnelMtus {
+  readonly ipip: number;
+  readonly vxlan: Readonly<Record<Family, number>>;
+}
+
+function tunnelMtus(config: DataplaneConfig, interfaces: Interfaces): TunnelMtus {
+  const host = hostMtu(interfaces, config.mtuInterfacePattern);
+  return {
+    ipip: tunnelMtu("ipip", 4, config, host),
+    vxlan: { 4: tunnelMtu("vxlan", 4, config, host), 6: tunnelMtu("vxlan", 6, config, host) },
+  };
 }
 
 function familyOf(cidr: string): Family {

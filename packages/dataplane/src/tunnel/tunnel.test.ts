@@ -60,7 +60,7 @@ describe("VXLAN", () => {
       host.routes.addAddress(2, "192.168.9.9/24");
       await host.advance(1000);
       assert.deepEqual(device()?.vxlan?.local, "192.168.9.9");
-      assert.deepEqual(routes(), ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink"]);
+      assert.deepEqual(routes(), ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink mtu 1450"]);
     });
 
     const changes: readonly (readonly [what: string, settings: Record<string, string>, own: typeof OWN])[] = [
@@ -96,7 +96,7 @@ describe("VXLAN", () => {
       assert.deepEqual([link?.vxlan?.local, link?.vxlan?.parent], ["192.168.0.1", undefined]);
       assert.deepEqual(
         routed.routes.listing().filter((line) => line.startsWith("10.65.1.0/26")),
-        ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink"],
+        ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink mtu 1450"],
       );
       await running.stop();
     });
@@ -112,7 +112,7 @@ describe("VXLAN", () => {
       assert.deepEqual(host.routes.writes, []);
     });
 
-    it("gets another address, and loses others, but the link-local one of IPv6", async () => {
+    it("gets another address, and loses others", async () => {
       start();
       await host.send(dataplane, ON, OWN, IN_SYNC);
       const index = device()?.index ?? 0;
@@ -179,13 +179,14 @@ describe("VXLAN", () => {
         assert.equal(device()?.mtu, mtu);
       });
 
-    it("V4: its MTU follows the host's", async () => {
+    it("V4: its MTU follows the host's, and that of its routes", async () => {
       start();
-      await host.send(dataplane, ON, OWN, IN_SYNC);
+      await host.send(dataplane, ON, OWN, ELM, ELM_BLOCK, IN_SYNC);
       await host.advance(1000);
       host.routes.setLink(2, "eth0", true, 1400);
       await host.advance(1000);
       assert.equal(device()?.mtu, 1350);
+      assert.deepEqual(routes(), ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink mtu 1350"]);
     });
 
     it("is one for each family, with an MTU 70 below the host's for IPv6", async () => {
@@ -205,7 +206,9 @@ describe("VXLAN", () => {
       await host.advance(1000);
       const { mtu, vxlan } = host.routes.link("vxlan-v6.calico") ?? assert.fail("no device");
       assert.deepEqual([mtu, vxlan?.local], [1430, "fd00::1"]);
-      assert.deepEqual(routes(), ["fd65:0:0:1::/122 dev vxlan-v6.calico proto 80 metric 1024 via fd65:0:0:1:: onlink"]);
+      assert.deepEqual(routes(), [
+        "fd65:0:0:1::/122 dev vxlan-v6.calico proto 80 metric 1024 via fd65:0:0:1:: onlink mtu 1430",
+      ]);
       assert.deepEqual(host.routes.neighbourListing(), [
         `fd65:0:0:1:: dev vxlan-v6.calico ${MAC_B}`,
         `fdb ${MAC_B} dev vxlan-v6.calico to fd00::2`,
@@ -281,12 +284,12 @@ describe("VXLAN", () => {
       [
         "a block of another host: by its end",
         ELM_BLOCK,
-        ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink"],
+        ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink mtu 1450"],
       ],
       [
         "a borrowed address: by its host's end",
         clusterRoute("10.65.0.9/32", { ...toElm, borrowed: true }),
-        ["10.65.0.9/32 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink"],
+        ["10.65.0.9/32 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink mtu 1450"],
       ],
       [
         "the end itself: on the device",
@@ -295,7 +298,7 @@ describe("VXLAN", () => {
           types: ["REMOTE_TUNNEL"],
           tunnel_type: { ipip: false, vxlan: true, wireguard: false },
         }),
-        ["10.65.1.0/32 dev vxlan.calico proto 80 metric 0"],
+        ["10.65.1.0/32 dev vxlan.calico proto 80 metric 0 mtu 1450"],
       ],
       [
         "a block of a host in the same subnet: without a tunnel",
@@ -359,7 +362,7 @@ describe("VXLAN", () => {
       await host.advance(1000);
       host.routes.moveAddress("192.168.0.1/24", undefined);
       await host.advance(1000);
-      assert.deepEqual(routes(), ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink"]);
+      assert.deepEqual(routes(), ["10.65.1.0/26 dev vxlan.calico proto 80 metric 0 via 10.65.1.0 onlink mtu 1450"]);
     });
 
     it("come when the peer's end is known, and go with it", async () => {
@@ -395,7 +398,7 @@ describe("VXLAN", () => {
         "10.66.0.0/26 dev - proto 80 metric 0 blackhole",
         "10.66.1.0/26 dev eth0 proto 80 metric 0 via 192.168.0.2 onlink",
         "10.67.0.0/26 dev - proto 80 metric 0 blackhole",
-        "10.67.1.0/26 dev tunl0 proto 80 metric 0 via 192.168.0.2 onlink",
+        "10.67.1.0/26 dev tunl0 proto 80 metric 0 via 192.168.0.2 onlink mtu 1480",
         "10.67.2.0/26 dev eth0 proto 80 metric 0 via 192.168.0.2 onlink",
       ]);
     });

@@ -23,8 +23,15 @@ export interface ConntrackOptions extends Pick<NetlinkSocketOptions, "namespace"
 
 /** Opens the connection tracking of a network namespace. The caller closes it. Throws NETLINK_SYSCALL. */
 export function openConntrack(options: ConntrackOptions = {}): ConntrackConnection {
-  const socket = NetlinkSocket.open(NETLINK_NETFILTER, options);
-  let filteredDelete = options.deletion !== "listed";
+  return conntrackOn(NetlinkSocket.open(NETLINK_NETFILTER, options), options.deletion);
+}
+
+/** The connection tracking that answers on a socket, which `close` closes. */
+export function conntrackOn(
+  socket: Pick<NetlinkSocket, "dump" | "request" | "close">,
+  deletion: ConntrackOptions["deletion"] = "auto",
+): ConntrackConnection {
+  let filteredDelete = deletion !== "listed";
 
   function dump<T>(
     family: number,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { closeSync } from "node:fs";
 import { test } from "node:test";
 import { must } from "@bulrush/base";
@@ -11,6 +12,7 @@ import { openRouteConnection } from "./open-route-connection.ts";
 import type { RouteOperation } from "./operation.ts";
 import type { Route } from "./route.ts";
 import type { RouteConnection } from "./route-connection.ts";
+import type { VxlanInfo } from "./vxlan.ts";
 
 function makeVeth(connection: RouteConnection, name: string): Link {
   connection.write({
@@ -82,6 +84,26 @@ kernelTests(import.meta.filename, () => {
         connection.write({ kind: "delete-link", link: "vx" });
       });
     });
+
+  test("a VXLAN device that somebody else made is listed with what we never ask for", () => {
+    withVeth((connection, veth) => {
+      const made = (...words: readonly string[]): VxlanInfo | undefined => {
+        execFileSync("ip", ["link", "add", "vx", "type", "vxlan", ...words]);
+        const { vxlan } = connection.link("vx") ?? {};
+        connection.write({ kind: "delete-link", link: "vx" });
+        return vxlan;
+      };
+      const off = { learning: true, l2miss: false, gbp: false, external: false };
+      const named = ["id", "7", "dstport", "4790"];
+      const base = { ...off, vni: 7, port: 4790 };
+      assert.deepEqual(made(...named), base);
+      assert.deepEqual(made(...named, "l2miss"), { ...base, l2miss: true });
+      assert.deepEqual(made(...named, "gbp"), { ...base, gbp: true });
+      const group = { group: "239.1.1.1", parent: veth.index };
+      assert.deepEqual(made(...named, "group", "239.1.1.1", "dev", "v0"), { ...base, ...group });
+      assert.deepEqual(made("dstport", "4790", "external"), { ...base, vni: 0, learning: false, external: true });
+    });
+  });
 
   test("links are made, listed, changed and deleted", () => {
     withVeth((connection, veth) => {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { hasCode } from "@bulrush/base";
 import { NetlinkError } from "../errors.ts";
 import { NETLINK_ROUTE, NLM_F } from "../message/header.ts";
 import { MessageWriter } from "../message/message-writer.ts";
 import { writeLinkBody } from "../route/link-codec.ts";
+import { openRouteConnection } from "../route/open-route-connection.ts";
 import { kernelTests } from "../testing/kernel-tests.ts";
 import { NetlinkSocket } from "./netlink-socket.ts";
 
@@ -169,6 +170,58 @@ kernelTests(import.meta.filename, () => {
       1,
     );
     socket.close();
+  });
+
+  describe("a dump that changes meanwhile", () => {
+    /** More links than one datagram of a dump has room for. */
+    const PAIRS = 40;
+    const changer = openRouteConnection();
+    let changes = 0;
+    /** Links change as the first message of each listing is looked at: what comes after it is marked as interrupted. */
+    const list = (socket: NetlinkSocket, most: number): { tries: number; links: number } => {
+      let tries = 0;
+      let seen = 0;
+      const links = socket.dump(
+        "List links",
+        RTM_GETLINK,
+        (writer) => writeLinkBody(writer),
+        (message) => {
+          if (message.i32(4) !== 1) return ++seen;
+          tries++;
+          if (tries <= most)
+            changer.write({ kind: "add-veth", veth: { name: `c${changes++}`, peer: { name: `d${changes}` } } });
+          return ++seen;
+        },
+      );
+      return { tries, links: links.length };
+    };
+
+    before(() => {
+      for (let i = 0; i < PAIRS; i++)
+        changer.write({ kind: "add-veth", veth: { name: `a${i}`, peer: { name: `b${i}` } } });
+    });
+    after(() => {
+      for (const { index, name } of changer.links())
+        if (/^[ac][0-9]/.test(name)) changer.write({ kind: "delete-link", link: index });
+      changer.close();
+    });
+
+    test("is done again, and gives all of the links that are there then, each once", () => {
+      const socket = open();
+      assert.deepEqual(list(socket, 0), { tries: 1, links: 1 + 2 * PAIRS });
+      assert.deepEqual(list(socket, 2), { tries: 3, links: 1 + 2 * (PAIRS + 2) });
+      socket.close();
+    });
+
+    test("fails after eight tries rather than give a part, and the socket goes on", () => {
+      const socket = open();
+      assert.throws(
+        () => list(socket, 8),
+        (error) => hasCode(error, "NETLINK_DUMP_INTERRUPTED"),
+      );
+      assert.equal(list(socket, 0).links, changer.links().length);
+      socket.close();
+    });
   });
 
   test("a closed socket refuses with its code", () => {
