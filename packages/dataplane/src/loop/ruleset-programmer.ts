@@ -1,6 +1,7 @@
 import { type Clock, CodedError, messageOf, sleep } from "@bulrush/base";
 import {
   type NftConnection,
+  type NftOperation,
   NftError,
   type NftWatch,
   NFT_ERROR_CODES,
@@ -45,10 +46,14 @@ export interface ProgrammerOptions {
   readonly onForeignChange?: () => void;
   /** Tables were read back whole. Monotonic ms. */
   readonly onReadBack?: (startMs: number, endMs: number) => void;
-  /** What others had changed, and a write is putting right. */
+  /** Ahead of a write that is to put right what others have changed: true when packets may have passed unseen. */
+  readonly leavesHoles?: (items: readonly DriftItem[]) => boolean;
+  /** Packets may have passed unseen until the write at hand: what belongs into that write. */
+  readonly onHoles?: () => readonly NftOperation[];
+  /** What others had changed, and a write has put right. */
   readonly onDrift?: (items: readonly DriftItem[]) => void;
-  /** Ahead of the first write: packets passed by a table of ours ({@link isUnfiltered}), and nothing stood in for it. */
-  readonly onUnfiltered?: (table: DesiredTable) => void;
+  /** True for tables that deny. Those that are not there at the first write have left a hole. */
+  readonly isFilter?: (table: DesiredTable) => boolean;
   readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -87,6 +92,8 @@ export class RulesetProgrammer {
   #known = false;
   #adopted = false;
   #refreshDue = false;
+  /** Packets may have passed unseen, and the write that ends it is not done. */
+  #hasHoles = false;
   /** Bytes of one part of a transaction that has to be cut; set once the first one was. */
   #budgetBytes: number | undefined;
   /** False while it is known that there is no table that stands in for one of ours. */
@@ -120,11 +127,13 @@ export class RulesetProgrammer {
         // Made anew, nothing has to be read: that may be what fails.
         const isAnew = attempt >= RECREATE_FROM_TRY;
         const recovery = this.#known || isAnew ? undefined : this.#planRecovery();
+        if (recovery !== undefined) this.#noteHoles(recovery.plan, recovery.own);
         if (isAnew) this.#runAnew();
         else this.#run(recovery?.plan ?? this.#planChanges());
         if (recovery !== undefined) this.#countDrift(recovery.plan, recovery.own);
         for (const table of this.#options.tables) table.acknowledge();
         this.#known = true;
+        this.#hasHoles = false;
         this.#adopted = true;
         this.#mayHaveStandby = false;
         return;
@@ -156,6 +165,7 @@ export class RulesetProgrammer {
     }
     if (plan.isEmpty) return;
     try {
+      this.#noteHoles(plan, new Set());
       this.#run(plan);
       this.#countDrift(plan, new Set());
     } catch (error) {
@@ -204,7 +214,8 @@ export class RulesetProgrammer {
       const present: TableReadback | undefined = nft.readTable(table.family, table.name);
       this.counters.reads++;
       const wanted = table.state();
-      if (!this.#adopted && isUnfiltered(wanted, present)) this.#noteUnfiltered(table);
+      if (!this.#adopted && this.#options.isFilter?.(table) === true && isUnfiltered(wanted, present))
+        this.#noteUnfiltered(table);
       planTable(wanted, present, transaction);
     }
     this.#planEndOfStandby(transaction);
@@ -217,7 +228,9 @@ export class RulesetProgrammer {
    * and may be the last one: the next try goes on from what it finds.
    */
   #runAnew(): void {
-    const { nft, tables } = this.#options;
+    const { nft, onHoles, tables } = this.#options;
+    const marks = this.#hasHoles ? (onHoles?.() ?? []) : [];
+    if (marks.length > 0) this.#runOne(new Transaction().push(...marks));
     const wanted = tables.map((table) => table.state());
     const standby = wanted.map(standbyOf);
     const present = standby.map(({ family, name }) => nft.readTable(family, name));
@@ -239,7 +252,7 @@ export class RulesetProgrammer {
 
   #noteUnfiltered(table: DesiredTable): void {
     const standby = this.#options.nft.readTable(table.family, standbyName(table.name));
-    if (standby === undefined || !isLive(standby)) this.#options.onUnfiltered?.(table);
+    if (standby === undefined || !isLive(standby)) this.#hasHoles = true;
   }
 
   /** Plans the end of a stand-in that was left, with the batch that puts the tables themselves in force. */
@@ -254,7 +267,12 @@ export class RulesetProgrammer {
 
   #run(transaction: Transaction): void {
     if (remakesIntervalSet(transaction)) this.#runAnew();
-    else for (const part of setsAhead(transaction)) this.#runCut(part);
+    else {
+      const marks = this.#hasHoles ? (this.#options.onHoles?.() ?? []) : [];
+      const marked = marks.length === 0 ? transaction : new Transaction().push(...marks).append(transaction);
+      for (const part of setsAhead(marked)) this.#runCut(part);
+    }
+    this.#hasHoles = false;
   }
 
   /** In parts, where it is too large for one. */
@@ -305,6 +323,12 @@ export class RulesetProgrammer {
       watch.resume();
     }
     if (nft.generation() - before > 1) onForeignChange?.();
+  }
+
+  #noteHoles(repair: Transaction, own: ReadonlySet<string>): void {
+    if (!this.#adopted || repair.isEmpty) return;
+    const { items } = rulesetDrift(repair, own);
+    this.#hasHoles ||= items.length > 0 && this.#options.leavesHoles?.(items) === true;
   }
 
   /** Every object that a repair touches, but for our own, was changed by somebody else. */

@@ -36,6 +36,15 @@ describe("setsAhead()", () => {
     ]);
   });
 
+  it("has room for the rules of a large host", () => {
+    const transaction = new Transaction().addSet(TABLE, NETS);
+    for (let i = 0; i < 300_000; i++) transaction.addRule(TABLE, "c", { statements: [] });
+    assert.deepEqual(
+      setsAhead(transaction).map(({ operations }) => operations.length),
+      [1, 300_000],
+    );
+  });
+
   const whole: readonly (readonly [what: string, transaction: Transaction])[] = [
     ["no new interval set", new Transaction().addSet(TABLE, HASH).addElements(TABLE, OLD, ["11.0.0.0/8"])],
     ["a table that is made without such a set", new Transaction().addTable(TABLE).addSet(TABLE, HASH)],

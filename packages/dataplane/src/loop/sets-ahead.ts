@@ -25,12 +25,10 @@ export function setsAhead(transaction: Transaction): Transaction[] {
     const key = setKey(operation, operation.set.name);
     return fresh.has(key) && !deleted.has(key);
   };
-  const ahead = operations.filter(isAhead);
-  if (ahead.every(({ kind }) => kind === "add-table")) return [transaction];
-  return [
-    new Transaction().push(...ahead),
-    new Transaction().push(...operations.filter((operation) => !isAhead(operation))),
-  ];
+  // One by one: a call has no room for as many arguments as a large host has rules.
+  const [ahead, rest] = [new Transaction(), new Transaction()];
+  for (const operation of operations) (isAhead(operation) ? ahead : rest).push(operation);
+  return ahead.operations.every(({ kind }) => kind === "add-table") ? [transaction] : [ahead, rest];
 }
 
 /** True when a table is made that is deleted as well. One that merely goes may go with the second part. */

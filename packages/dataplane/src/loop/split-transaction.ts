@@ -27,13 +27,15 @@ export function splitTransaction(transaction: Transaction, budgetBytes: number):
   const [sets = [], chains = [], changes = [], last = []] = stages;
   // Chains first: rules jump from one to another.
   const ordered = chains.toSorted((a, b) => Number(b.kind === "add-chain") - Number(a.kind === "add-chain"));
+  const change = new Transaction();
+  for (const operation of changes) change.push(operation);
   return [
     ...fill(
       sets.flatMap((operation) => pieces(operation, budgetBytes)),
       budgetBytes,
     ),
     ...fill(ordered, budgetBytes),
-    new Transaction().push(...changes),
+    change,
     ...fill(last, budgetBytes),
   ].filter((part) => !part.isEmpty);
 }

@@ -108,7 +108,7 @@ export function startRunning(
   });
   const filtering = new Set<string>([...state.ruleset.tables.values()].map(({ family }) => family));
   // What is unknown to us is led to by nothing, unless a chain of ours was changed too. A chain of nat denies nothing.
-  const leavesHoles = ({ name, what }: DriftItem): boolean => {
+  const isHole = ({ name, what }: DriftItem): boolean => {
     const [family = "", object = ""] = name.split(" ");
     return what !== "unknown" && filtering.has(family) && !object.startsWith(layered("nat", ""));
   };
@@ -120,13 +120,10 @@ export function startRunning(
     watch: drift,
     onForeignChange: () => drift.noteForeignChange(""),
     onReadBack: (startMs, endMs) => drift.noteReadBack(startMs, endMs),
-    onDrift: (items) => {
-      drift.repaired(items);
-      if (items.some(leavesHoles)) recheck.note();
-    },
-    onUnfiltered: ({ family }) => {
-      if (filtering.has(family)) recheck.note();
-    },
+    leavesHoles: (items) => items.some(isHole),
+    onHoles: () => recheck.note(),
+    onDrift: (items) => drift.repaired(items),
+    isFilter: ({ family }) => filtering.has(family),
     onWarning,
   });
   drift.start();

@@ -55,7 +55,8 @@ describe("a table that is made anew", () => {
     const run = host.nft.run.bind(host.nft);
     host.nft.run = (transaction, options) => {
       run(transaction, options);
-      history.push(inForce());
+      // Which flows are to be judged after it stands in a table of its own, without rules.
+      if (transaction.operations.some(({ table }) => table.name !== "calico-ended")) history.push(inForce());
     };
   });
 

@@ -38,6 +38,14 @@ describe("matchHostEndpoints()", () => {
     assert.equal(match(["a", { expected_ipv4_addrs: ["10.9.9.9"] }]), "");
   });
 
+  it("guards each interface that has one of the expected addresses", () => {
+    assert.equal(match(["a", { expected_ipv4_addrs: ["192.168.0.7", "10.0.0.7"] }]), "eth0=a eth1=a");
+    assert.equal(
+      match(["b", { expected_ipv4_addrs: ["10.0.0.7"], expected_ipv6_addrs: ["fd00::7"] }], ["a", { name: "eth1" }]),
+      "eth0=b eth1=a",
+    );
+  });
+
   it("gives an interface that several match to the lowest id", () => {
     assert.equal(match(["b", { name: "eth0" }], ["a", { expected_ipv4_addrs: ["192.168.0.7"] }]), "eth0=a");
     assert.equal(match(["b", { name: "*" }], ["a", { name: "*" }]), "*=a");

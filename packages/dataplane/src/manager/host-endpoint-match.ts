@@ -13,8 +13,8 @@ export interface HostEndpointMatch {
 
 /**
  * Matches host endpoints to interfaces. One that names its interface gets it, whether it exists yet or not, so that
- * the interface is never unguarded; its addresses are not looked at. One without a name gets the first interface that
- * has one of its expected addresses. Where several match an interface, the lowest id wins.
+ * the interface is never unguarded; its addresses are not looked at. One without a name gets each interface that has
+ * any of its expected addresses. Where several match an interface, the lowest id wins.
  */
 export function matchHostEndpoints(
   endpoints: ReadonlyMap<string, DataplaneHostEndpoint>,
@@ -26,16 +26,16 @@ export function matchHostEndpoints(
   for (const [id, endpoint] of [...endpoints].sort(([a], [b]) => compareStrings(a, b))) {
     if (endpoint.name === "*") wildcard ??= id;
     else {
-      const name = endpoint.name === "" ? interfaceOfAddresses(endpoint, known) : endpoint.name;
-      if (name !== undefined && !byInterface.has(name)) byInterface.set(name, id);
+      const names = endpoint.name === "" ? interfacesOfAddresses(endpoint, known) : [endpoint.name];
+      for (const name of names) if (!byInterface.has(name)) byInterface.set(name, id);
     }
   }
   return { byInterface, wildcard };
 }
 
-function interfaceOfAddresses(endpoint: DataplaneHostEndpoint, interfaces: readonly Interface[]): string | undefined {
+function interfacesOfAddresses(endpoint: DataplaneHostEndpoint, interfaces: readonly Interface[]): string[] {
   const expected = [...endpoint.expected_ipv4_addrs, ...endpoint.expected_ipv6_addrs].map(canonicalAddress);
-  return interfaces.find(({ addresses }) => expected.some((address) => addresses.has(address)))?.name;
+  return interfaces.filter(({ addresses }) => expected.some((one) => addresses.has(one))).map(({ name }) => name);
 }
 
 function canonicalAddress(text: string): string {

@@ -1,4 +1,4 @@
-import { type NftConnection, type SetShape, type TableRef, Transaction } from "@bulrush/nftables";
+import { type NftConnection, type NftOperation, type SetShape, type TableRef, Transaction } from "@bulrush/nftables";
 import type { Flow } from "@bulrush/netlink";
 import { protocolLiteral } from "../render/rule/protocol.ts";
 import {
@@ -28,6 +28,8 @@ const BATCH_ELEMENTS = 2000;
 const UNTIL = /^until (\d{1,15})$/;
 const TABLE_NAME = "calico-ended";
 const HOOKS = ["forward", "input"] as const;
+/** A chain that no packet meets: what was to be judged is not judged yet. */
+const DUE_CHAIN = "judge";
 /** Ahead of all policy, and behind the translation of addresses. */
 const PRIORITY = -5;
 
@@ -36,9 +38,11 @@ const PRIORITY = -5;
  * connections would be taken for the start of a new one (nf_conntrack_tcp_loose), and the other side's for its answers:
  * so the packets of both directions are refused for a minute, TCP with a reset to the sender. Both ends hear of it when
  * they send, but for a process of this host itself, whose own packets are not held up: it has no more answers. The table
- * that does it is there only as long. It says when it goes (Unix ms, in its rules' comment), for the next process.
+ * that does it is there only as long. It says when it goes (Unix ms, in its rules' comment), for the next process; and
+ * by a chain without a hook, that flows were to be judged and were not yet, which that one makes up for.
  *
  *     add() ──write()──> table calico-ended ──1 min──> write(): without it
+ *     remember() ──────> its chain "judge" ──forget()─> write(): without it
  *
  * Beyond 1,000 flows the table is written in several batches; whoever is not in it yet passes for that moment.
  * Invariants: `#until` has the elements of the table that was written last, and when each goes (monotonic ms); `#flows` has
@@ -48,6 +52,7 @@ export class EndedFlows {
   readonly #until: Readonly<Record<Family, Map<string, number>>> = { 4: new Map(), 6: new Map() };
   readonly #flows = new Map<string, Flow>();
   readonly #changed = new Set<Family>();
+  #isDue = false;
 
   /** When {@link write} has something to do though nothing was added. Monotonic ms. */
   get nextMs(): number | undefined {
@@ -57,17 +62,41 @@ export class EndedFlows {
     return next;
   }
 
+  /** True from {@link remember} on, in whatever process, until {@link forget}. */
+  get isDue(): boolean {
+    return this.#isDue;
+  }
+
+  /**
+   * Flows are to be judged once a write is done: what belongs into that write, so that the next process finds it should
+   * this one end before.
+   */
+  remember(): readonly NftOperation[] {
+    this.#isDue = true;
+    const table = tableOf(4);
+    return new Transaction().addTable(table).addChain(table, DUE_CHAIN).operations;
+  }
+
+  /** They were judged. In the kernel with the next {@link write}. */
+  forget(): void {
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    this.#changed.add(4);
+  }
+
   /** What an earlier process has left stays as long as that one meant it to. Throws an NftError. */
   adopt(nft: NftConnection, now: Moment): void {
     for (const family of [4, 6] as const) {
       const table = nft.readTable(tableOf(family).family, TABLE_NAME);
       if (table === undefined) continue;
+      this.#isDue ||= table.chains.has(DUE_CHAIN);
       const goesAtMs = Number(UNTIL.exec(table.chains.get(HOOKS[0])?.rules[0]?.comment ?? "")?.[1] ?? 0);
       // Never longer than from now on: the clock may have been set back.
       const untilMs = now.monotonicMs + Math.min(Math.max(goesAtMs - now.unixMs, 0), REFUSE_MS);
-      for (const element of table.sets.get(shapeOf(family).name)?.elements ?? [])
-        this.#until[family].set(element, untilMs);
-      this.#changed.add(family);
+      const elements = table.sets.get(shapeOf(family).name)?.elements ?? new Set<string>();
+      for (const element of elements) this.#until[family].set(element, untilMs);
+      // As this one would write it: the chain is all that there is.
+      if (elements.size > 0 || !this.#isDue) this.#changed.add(family);
     }
   }
 
@@ -128,7 +157,7 @@ export class EndedFlows {
       if (!this.#changed.has(family)) continue;
       const goesAtMs = Math.ceil(now.unixMs + lastMs - now.monotonicMs);
       const all = [...elements.keys()];
-      nft.run(tableWith(family, all.slice(0, BATCH_ELEMENTS), goesAtMs));
+      nft.run(tableWith(family, all.slice(0, BATCH_ELEMENTS), goesAtMs, this.#isDue && family === 4));
       for (let i = BATCH_ELEMENTS; i < all.length; i += BATCH_ELEMENTS)
         nft.run(new Transaction().addElements(tableOf(family), shapeOf(family), all.slice(i, i + BATCH_ELEMENTS)));
       this.#changed.delete(family);
@@ -151,13 +180,16 @@ function shapeOf(family: Family): SetShape {
   return { name: "ended", key, interval: false };
 }
 
-/** The table anew, with these elements; without any, no table. */
-function tableWith(family: Family, elements: readonly string[], goesAtMs: number): Transaction {
+/** The table anew, with these elements; without anything to be in it, no table. */
+function tableWith(family: Family, elements: readonly string[], goesAtMs: number, isDue: boolean): Transaction {
   const table = tableOf(family);
   const transaction = new Transaction().addTable(table).deleteTable(table);
+  if (elements.length === 0 && !isDue) return transaction;
+  transaction.addTable(table);
+  if (isDue) transaction.addChain(table, DUE_CHAIN);
   if (elements.length === 0) return transaction;
   const set = shapeOf(family);
-  transaction.addTable(table).addSet(table, set).addElements(table, set, elements);
+  transaction.addSet(table, set).addElements(table, set, elements);
   const isEnded = inSet(
     {
       kind: "concat",

@@ -251,6 +251,42 @@ describe("after rules were missing", () => {
     assert.equal(host.status?.phase, "in-sync");
   });
 
+  it("is made up for by the next start, where a stop came between the repair and it", async () => {
+    const isNoted = (): boolean => host.nft.readTable("ip", "calico-ended")?.chains.has("judge") === true;
+    host.flows.tracked = [flow(REMOTE, A, 80), flow(REMOTE, A, 81)];
+    host.flows.failing = "*";
+    await host.editLoudly((transaction) => transaction.deleteTable(CALICO));
+    assert.deepEqual([portsLeft(), isNoted()], [[80, 81], true]);
+    await dataplane.stop();
+    host.flows.failing = undefined;
+    assert.equal(host.table()?.chains.has("filter-cali-FORWARD"), true, "the rules are back");
+    dataplane = host.start();
+    await host.send(dataplane, ...WORLD);
+    await host.advance(1000);
+    assert.deepEqual([portsLeft(), isNoted()], [[80], false]);
+    await dataplane.stop();
+    const { listed } = host.flows;
+    dataplane = host.start();
+    await host.send(dataplane, ...WORLD);
+    await host.advance(1000);
+    assert.equal(host.flows.listed, listed, "it is done once");
+  });
+
+  it("is noted in the kernel with the repair, in one batch, until it is done", async () => {
+    const seen: string[] = [];
+    const run = host.nft.run.bind(host.nft);
+    host.nft.run = (transaction) => {
+      const writes = new Set(transaction.operations.map(({ table }) => `${table.family} ${table.name}`));
+      const isDue = host.nft.readTable("ip", "calico-ended")?.chains.has("judge") === true;
+      seen.push(`${[...writes].join(", ")} ${isDue}`);
+      run(transaction);
+    };
+    await host.editLoudly((transaction) => transaction.flushChain(CALICO, "filter-cali-FORWARD"));
+    await host.advance(200);
+    assert.deepEqual(seen, ["ip calico-ended, ip calico false", "ip calico-ended true"]);
+    assert.equal(host.nft.readTable("ip", "calico-ended"), undefined);
+  });
+
   it("is done by a start that finds no table, and by none that finds one", async () => {
     await dataplane.stop();
     const { listed } = host.flows;

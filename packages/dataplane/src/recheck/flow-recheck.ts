@@ -1,4 +1,5 @@
 import { type Clock, messageOf } from "@bulrush/base";
+import type { NftOperation } from "@bulrush/nftables";
 import type { DesiredTables } from "../desired/tables.ts";
 import { ReadBackPacer } from "../drift/read-back-pacer.ts";
 import type { Kernel } from "../kernel/kernel.ts";
@@ -26,8 +27,9 @@ export interface FlowRecheckOptions {
 
 /**
  * When flows are judged again: after each write that put back what was missing, with pauses in proportion to what it
- * costs. It is not remembered over a stop: what was due then is not done by the next start, which finds all there. A kernel that does not list its flows is asked 4 times. What policy denies is refused first, then deleted: in
- * the other order, a packet in between would make the flow anew.
+ * costs. That it is due is written with it, so whoever starts after a stop in between does it.
+ * A kernel that does not list its flows is asked 4 times, and by the next start again. What policy denies is refused
+ * first, then deleted: in the other order, a packet in between would make the flow anew.
  */
 export class FlowRecheck {
   readonly #options: FlowRecheckOptions;
@@ -48,10 +50,11 @@ export class FlowRecheck {
     return this.#isDue;
   }
 
-  /** Rules of ours were not in force until the write at hand, or not all of them. */
-  note(): void {
+  /** The write at hand puts rules of ours in force which were not, or not all of them. Gives what belongs into it. */
+  note(): readonly NftOperation[] {
     this.#isDue = true;
     this.#tries = 0;
+    return this.#ended.remember();
   }
 
   /** To be called when the rules are in force as the tables say. Gives failures in words. */
@@ -88,7 +91,8 @@ export class FlowRecheck {
       failures.push(...this.#refuse());
       const flows = deleteFlows(denied, kernel.conntrack);
       if (flows > 0) onWarning("End flows that policy denies, since rules were missing for a while", { flows });
-      return failures;
+      this.#ended.forget();
+      return [...failures, ...this.#refuse()];
     } catch (error) {
       this.#tries++;
       this.#isDue = this.#tries < MAX_TRIES;
@@ -119,7 +123,10 @@ export class FlowRecheck {
     const { clock, kernel, wakeIn } = this.#options;
     const now = { monotonicMs: clock.monotonicMs(), unixMs: clock.nowMs() };
     try {
-      if (!this.#isAdopted) this.#ended.adopt(kernel.nft, now);
+      if (!this.#isAdopted) {
+        this.#ended.adopt(kernel.nft, now);
+        this.#isDue ||= this.#ended.isDue;
+      }
       this.#isAdopted = true;
       this.#ended.write(kernel.nft, now);
     } catch (error) {

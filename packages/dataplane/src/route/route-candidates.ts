@@ -1,11 +1,11 @@
 import type { Interfaces } from "../manager/interfaces.ts";
 import { NO_INTERFACE, ROUTE_CLASSES, type RouteClass, type RouteTarget } from "./route-class.ts";
 
-/** The kernel tells routes of one family and table apart by network and metric (we use no TOS). */
+/** The kernel tells routes of one family and table apart by network, metric and type of service; ours have none. */
 export type RouteKey = string;
 
-export function routeKey(destination: string, metric: number): RouteKey {
-  return `${destination} ${metric}`;
+export function routeKey(destination: string, metric: number, tos = 0): RouteKey {
+  return tos === 0 ? `${destination} ${metric}` : `${destination} ${metric} tos ${tos}`;
 }
 
 /** `routeKey(destination, metric)`, where `known` is a key of the network: most networks have one metric only. */

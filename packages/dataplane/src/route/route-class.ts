@@ -28,6 +28,8 @@ export interface RouteTarget {
   readonly source?: string;
   readonly via?: string;
   readonly onlink?: boolean;
+  /** Of the tunnel that it goes by, in bytes. */
+  readonly mtu?: number;
 }
 
 /** Stands for the interface of routes that have none. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import type { Route } from "@bulrush/netlink";
+import type { Route, RouteOperation } from "@bulrush/netlink";
 import { Interfaces } from "../manager/interfaces.ts";
 import { FakeRoutes } from "../testing/fake-routes.ts";
 import type { RouteTarget } from "./route-class.ts";
@@ -181,6 +181,87 @@ describe("RouteTable", () => {
       "0.0.0.0/0 dev eth0 proto 4 metric 0 via 192.168.0.1",
       "10.1.0.0/24 dev eth0 proto 3 metric 0",
     ]);
+  });
+
+  it("keeps routes of a configured protocol on interfaces of others in step, though nobody but us knows that they are ours", () => {
+    const wanted = target("10.65.1.0/26", { protocol: 99, metric: 0, via: "192.168.0.2", scope: "universe" });
+    const hole = target("10.65.0.0/26", { protocol: 99, metric: 0, type: "blackhole", scope: "universe" });
+    link(2, "eth0");
+    table.setRoutes("no-encap", "eth0", [wanted]);
+    table.setRoutes("blackhole-no-encap", "", [hole]);
+    assert.equal(round(0).writes, 2);
+    const both = kernel.listing();
+    table.queueResync();
+    assert.deepEqual([round(0).drift, kernel.writes.length], [0, 2], "they are there, and nobody has changed them");
+    table = new RouteTable(4, interfaces, OWNERSHIP);
+    table.setRoutes("no-encap", "eth0", [wanted]);
+    table.setRoutes("blackhole-no-encap", "", [hole]);
+    assert.deepEqual([round(0).writes, kernel.listing()], [0, both], "a start finds them");
+    table.setRoutes("no-encap", "eth0", []);
+    table.setRoutes("blackhole-no-encap", "", []);
+    round(0);
+    assert.deepEqual(kernel.listing(), []);
+  });
+
+  it("leaves an IPv6 route of somebody else to one network alone that it has a route to itself", () => {
+    table = new RouteTable(6, interfaces, OWNERSHIP);
+    link(2, "eth0");
+    link(3, "eth1");
+    table.setRoutes("no-encap", "eth0", [target("fd65::/122", { protocol: 80, via: "fd00::2", scope: "universe" })]);
+    round(0);
+    const ours = kernel.routes();
+    const foreign: Route = { destination: "fd65::/122", device: 3, via: "fd00::3", protocol: 4, metric: 1024 };
+    kernel.routes = () => [...ours, foreign];
+    table.queueResync();
+    assert.deepEqual([round(0).drift, kernel.writes.length], [0, 1]);
+  });
+
+  it("removes a stale route with a type of service, and leaves ours without one alone", () => {
+    link(5, "cali1");
+    table.setRoutes("local-workload", "cali1", [target("10.65.0.2/32")]);
+    round(0);
+    const stale: Route = { destination: "10.65.0.2/32", device: 5, protocol: 3, metric: 1024, scope: "link", tos: 16 };
+    const ours = kernel.routes();
+    kernel.routes = () => [...ours, stale];
+    const asked: RouteOperation[] = [];
+    kernel.apply = (operations) => {
+      asked.push(...operations);
+      return [];
+    };
+    table.queueResync();
+    round(60_000);
+    assert.deepEqual(asked, [{ kind: "delete-route", route: stale }]);
+  });
+
+  it("gives routes by a tunnel its MTU, and replaces them when it changes", () => {
+    link(6, "tunl0");
+    const byTunnel = (mtu: number): RouteTarget =>
+      target("10.65.1.0/26", { protocol: 80, metric: 0, via: "192.168.0.2", onlink: true, scope: "universe", mtu });
+    table.setRoutes("ipip-tunnel", "tunl0", [byTunnel(1480)]);
+    round(0);
+    assert.deepEqual(
+      kernel.routes().map(({ mtu }) => mtu),
+      [1480],
+    );
+    table.queueResync();
+    assert.equal(round(0).writes, 0);
+    table.setRoutes("ipip-tunnel", "tunl0", [byTunnel(1380)]);
+    round(0);
+    assert.deepEqual(
+      kernel.routes().map(({ mtu }) => mtu),
+      [1380],
+    );
+  });
+
+  it("removes a stale route from an interface that has lost its carrier, where the kernel keeps it", () => {
+    link(5, "cali1");
+    kernel.putRoute({ destination: "10.65.0.9/32", device: 5, protocol: 3, metric: 1024 });
+    round(0);
+    // Up for the administrator, and not running: the kernel leaves the routes there.
+    interfaces.put("cali1", { name: "cali1", index: 5, up: false, mtu: 1500, addresses: new Set() });
+    table.touchInterface("cali1");
+    round(10_001);
+    assert.deepEqual(kernel.listing(), []);
   });
 
   it("leaves routes of other protocols on workload interfaces, when external routes are not ours to remove", () => {

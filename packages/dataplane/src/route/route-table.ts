@@ -120,7 +120,7 @@ export class RouteTable {
    */
   notice(route: Route, gone: boolean): boolean {
     if ((route.table ?? MAIN_TABLE) !== MAIN_TABLE) return false;
-    const key = routeKey(route.destination, this.#metric(route));
+    const key = this.#keyOf(route);
     const known = this.#kernel.get(key);
     if (known === undefined || sameRoute(known, route) !== gone) return false;
     if (gone) {
@@ -295,11 +295,29 @@ export class RouteTable {
 
   #list(routes: readonly Route[]): Map<RouteKey, Route> {
     const own = new Map<RouteKey, Route>();
+    const others: Route[] = [];
     for (const route of routes)
-      if (isOwnRoute(route, this.#interfaces, this.#ownership))
-        own.set(routeKey(route.destination, this.#metric(route)), route);
+      if (isOwnRoute(route, this.#interfaces, this.#ownership)) own.set(this.#keyOf(route), route);
+      else others.push(route);
+    // With a configured protocol nothing but what it says tells that a route is ours. A foreign one may share its key.
+    for (const route of others) {
+      const key = this.#keyOf(route);
+      if (!own.has(key) && this.#isAsOurs(key, route)) own.set(key, route);
+    }
     for (const route of own.values()) this.#metrics.add(this.#metric(route));
     return own;
+  }
+
+  /** True for a route as we have written it, or would. */
+  #isAsOurs(key: RouteKey, route: Route): boolean {
+    const known = this.#kernel.get(key);
+    if (known !== undefined && sameRoute(known, route)) return true;
+    const winner = this.#candidates.winner(key, this.#interfaces);
+    return winner !== undefined && sameRoute(toRoute(winner), route);
+  }
+
+  #keyOf(route: Route): RouteKey {
+    return routeKey(route.destination, this.#metric(route), route.tos);
   }
 
   #adopt(listed: ReadonlyMap<RouteKey, Route>, covers: (route: Route) => boolean): DriftItem[] {
@@ -430,7 +448,7 @@ class Writes {
 }
 
 function toRoute({ candidate: { target }, device }: Winner): Route {
-  const { destination, metric, onlink, protocol, scope, source, type, via } = target;
+  const { destination, metric, mtu, onlink, protocol, scope, source, type, via } = target;
   const isIpv6 = destination.includes(":");
   const route: { -readonly [K in keyof Route]: Route[K] } = { destination, type, protocol, metric };
   if (device !== 0) route.device = device;
@@ -440,6 +458,7 @@ function toRoute({ candidate: { target }, device }: Winner): Route {
   if (source !== undefined) route.source = source;
   if (via !== undefined) route.via = via;
   if (onlink === true) route.onlink = true;
+  if (mtu !== undefined) route.mtu = mtu;
   return route;
 }
 
@@ -451,6 +470,7 @@ function sameRoute(a: Route, b: Route): boolean {
     a.via === b.via &&
     a.source === b.source &&
     a.protocol === b.protocol &&
+    a.mtu === b.mtu &&
     (a.destination.includes(":") || (a.scope ?? "link") === (b.scope ?? "link")) &&
     a.hops === undefined &&
     b.hops === undefined

@@ -121,12 +121,13 @@ export class FakeRoutes implements RouteAccess {
   listing(wanted: number = MAIN_TABLE): string[] {
     return [...this.#routes.values()]
       .filter(({ table = MAIN_TABLE }) => table === wanted)
-      .map(({ destination, device, metric, onlink, protocol, source, type, via }) => {
+      .map(({ destination, device, metric, mtu, onlink, protocol, source, type, via }) => {
         const name = device === undefined ? "-" : (this.#links.get(device)?.name ?? `if${device}`);
         const words = [`${destination} dev ${name} proto ${protocol ?? 3} metric ${metric ?? 0}`];
         if (source !== undefined) words.push(`src ${source}`);
         if (via !== undefined) words.push(`via ${via}`);
         if (onlink === true) words.push("onlink");
+        if (mtu !== undefined) words.push(`mtu ${mtu}`);
         if (type !== undefined && type !== "unicast") words.push(type);
         return words.join(" ");
       })
