@@ -31,7 +31,7 @@ export function findHostEndpoint(state: DataplaneState, host: string, end: Resol
   const own = end.host !== undefined && end.address !== undefined ? withAddress(all, [formatAddress(end.address)]) : [];
   if (own.length === 1) return own[0];
   const ofNode = withAddress(all, nodeAddresses(state, host));
-  const wildcard = all.find(({ endpoint }) => endpoint.name === "*");
+  const wildcard = all.find(isWildcard);
   const chosen = own[0] ?? ofNode[0] ?? wildcard ?? all[0];
   if (chosen === undefined || all.length === 1) return chosen;
   const others = all.filter(({ id }) => id !== chosen.id).map(({ id }) => id);
@@ -39,6 +39,15 @@ export function findHostEndpoint(state: DataplaneState, host: string, end: Resol
     ...chosen,
     assumed: `${host} has several host endpoints: the packet is taken to pass ${chosen.id}, not ${others.join(", ")}`,
   };
+}
+
+/** The endpoint of all interfaces, which stands for those of workloads too. */
+export function wildcardEndpoint(state: DataplaneState, host: string): FoundEndpoint | undefined {
+  return hostEndpointsOf(state, host).find(isWildcard);
+}
+
+function isWildcard({ endpoint }: FoundEndpoint): boolean {
+  return endpoint.name === "*";
 }
 
 /** The host that has the address, by a host endpoint or a node; the host endpoint where it is that. */

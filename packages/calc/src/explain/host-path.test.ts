@@ -241,6 +241,80 @@ test("host endpoints: doNotTrack does not go with the endpoint of all interfaces
   assert.deepEqual([said.verdict, hostsOf(said)], ["allow", ["allow normal ingress profile/open"]]);
 });
 
+/** Two workloads of one host, whose endpoint is of all interfaces; nobody has another one. */
+const WILDCARD: State = [
+  OPEN,
+  node("one", "192.168.0.1/24"),
+  node("two", "192.168.0.2/24"),
+  hostEndpoint("all", { name: "*", labels: labelMap({ host: "two" }), profile_ids: ["open"] }, "two"),
+  workload("a", { profile_ids: ["open"], ipv4_nets: ["10.0.1.1/32"] }, "one"),
+  workload("b", { profile_ids: ["open"], ipv4_nets: ["10.0.2.1/32"] }, "two"),
+  workload("c", { profile_ids: ["open"], ipv4_nets: ["10.0.2.2/32"] }, "two"),
+];
+
+const OUT = { types: ["egress"], inbound_rules: [], outbound_rules: [DENY] } as const;
+
+// projectcalico/vpp-dataplane#299, projectcalico/calico#2232
+for (const [what, policies, flow, verdict, hosts] of [
+  [
+    "what a workload sends to its host meets preDNAT",
+    [onTwo("d", [DENY], { pre_dnat: true }), onTwo("p", [DENY]), onTwo("f", [DENY], { apply_on_forward: true })],
+    { source: { workload: "b" } },
+    "deny",
+    [`deny pre-dnat ingress ${P}/d`],
+  ],
+  [
+    "what a workload sends to its host meets no other policy of the host",
+    [onTwo("p", [DENY]), onTwo("f", [DENY], { apply_on_forward: true })],
+    { source: { workload: "b" } },
+    "allow",
+    [],
+  ],
+  [
+    "what a workload sends through its host meets preDNAT, then applyOnForward",
+    [onTwo("d", [], { pre_dnat: true }), onTwo("f", [DENY], { apply_on_forward: true })],
+    { source: { workload: "b" }, destination: { address: "1.1.1.1" } },
+    "deny",
+    ["none pre-dnat ingress", `deny forward ingress ${P}/f`],
+  ],
+  [
+    "an allow by preDNAT ends the way in, not the way out",
+    [
+      onTwo("d", [ALLOW], { pre_dnat: true }),
+      onTwo("f", [DENY], { apply_on_forward: true }),
+      onTwo("o", [], { ...OUT, apply_on_forward: true }),
+    ],
+    { source: { workload: "b" }, destination: { address: "1.1.1.1" } },
+    "deny",
+    [`allow pre-dnat ingress ${P}/d`, `deny forward egress ${P}/o`],
+  ],
+  [
+    "applyOnForward judges what goes between workloads of one host",
+    [onTwo("f", [PASS], { apply_on_forward: true }), onTwo("o", [], { ...OUT, apply_on_forward: true })],
+    { source: { workload: "b" }, destination: { workload: "c" } },
+    "deny",
+    ["none forward ingress", `deny forward egress ${P}/o`],
+  ],
+  [
+    "what comes from elsewhere for a workload meets both directions",
+    [onTwo("f", [ALLOW], { apply_on_forward: true }), onTwo("o", [], { ...OUT, apply_on_forward: true })],
+    { source: { workload: "a" }, destination: { workload: "b" } },
+    "deny",
+    [`allow forward ingress ${P}/f`, `deny forward egress ${P}/o`],
+  ],
+  [
+    "the host reaches its own workloads",
+    [onTwo("f", [DENY], { apply_on_forward: true }), onTwo("o", [], { ...OUT, apply_on_forward: true })],
+    { source: { host: "two" }, destination: { workload: "b" } },
+    "allow",
+    [],
+  ],
+] as const satisfies typeof rows)
+  test(`the host endpoint of all interfaces: ${what}`, () => {
+    const said = judge([...WILDCARD, ...policies], flow);
+    assert.deepEqual([said.verdict, hostsOf(said)], [verdict, hosts]);
+  });
+
 test("host endpoints: of several, the one with the address is passed; a note says what was assumed", () => {
   const two = [
     hostEndpoint("eth1", { name: "eth1", profile_ids: [] }, "two"),

@@ -2,7 +2,7 @@ import { assert } from "@bulrush/base";
 import { formatAddress } from "@bulrush/ip";
 import type { DataplaneHostEndpoint } from "@bulrush/proto";
 import type { Decision, HostVerdict } from "./flow.ts";
-import { findHostEndpoint, type FoundEndpoint } from "./host-endpoints.ts";
+import { findHostEndpoint, type FoundEndpoint, wildcardEndpoint } from "./host-endpoints.ts";
 import { type Direction, type JudgedLists, judgeList } from "./judge-list.ts";
 import type { MatchContext } from "./match-rule.ts";
 import { type FailsafePorts, failsafeWord } from "./failsafe.ts";
@@ -35,8 +35,10 @@ interface HostOptions {
  *   its own:       untracked -> normal             untracked -> pre-dnat -> normal   for the host itself
  *   a workload's:  (workload egress) -> forward    untracked -> pre-dnat -> forward -> (workload ingress)
  * ```
- * An allow by an untracked or pre-dnat policy ends what host endpoints have to say on that host. Between ends on one
- * host no interface of a host endpoint is passed.
+ * An allow by an untracked or pre-dnat policy ends what host endpoints have to say of that way in or out. The endpoint
+ * of all interfaces stands for those of workloads too: what a workload sends meets its pre-dnat and, beyond the host
+ * itself, its forward ingress policy; what a workload gets meets its forward egress policy, unless the host itself sends
+ * it. Between ends on one host no other interface of a host endpoint is passed.
  */
 export function judgeHosts(
   context: MatchContext,
@@ -47,15 +49,9 @@ export function judgeHosts(
   const notes: string[] = [];
   const from = hostOf(source);
   const to = hostOf(destination);
-  if (from !== undefined && from === to) {
-    notes.push(...sameHostNotes(from, source, destination));
-    return { verdicts, notes };
-  }
+  const isLocal = from !== undefined && from === to;
   const enforced = { hasStaged: false, isDenied: false };
-  const judge = (host: string, end: ResolvedEnd, direction: Direction): void => {
-    const found = findHostEndpoint(context.state, host, end);
-    if (found === undefined) return;
-    const stages = stagesOf(direction, end.workload !== undefined, found.endpoint.name === "*");
+  const judge = (found: FoundEndpoint, direction: Direction, stages: readonly HostVerdict["stage"][]): void => {
     const all: HostVerdict[] = [];
     for (const stage of stages) {
       const verdict = judgeStage(context, found, direction, stage, options);
@@ -70,9 +66,28 @@ export function judgeHosts(
     enforced.isDenied ||= then !== undefined && verdictThen(then) === "deny";
     if (isJudged && found.assumed !== undefined) notes.push(found.assumed);
   };
-  if (from !== undefined) judge(from, source, "egress");
-  if (to !== undefined) judge(to, destination, "ingress");
-  if (source.workload !== undefined && to !== undefined && destination.workload === undefined && verdicts.length > 0)
+  const judgeHost = (host: string, end: ResolvedEnd, direction: Direction): void => {
+    const found = findHostEndpoint(context.state, host, end);
+    if (found !== undefined)
+      judge(found, direction, stagesOf(direction, end.workload !== undefined, found.endpoint.name === "*"));
+  };
+  const judgeWorkload = (host: string, direction: Direction, stages: readonly HostVerdict["stage"][]): void => {
+    const found = wildcardEndpoint(context.state, host);
+    if (found !== undefined) judge(found, direction, stages);
+  };
+  if (isLocal) notes.push(...sameHostNotes(from, source, destination));
+  if (from !== undefined && source.workload !== undefined)
+    judgeWorkload(
+      from,
+      "ingress",
+      isLocal && destination.workload === undefined ? ["pre-dnat"] : ["pre-dnat", "forward"],
+    );
+  if (from !== undefined && !isLocal) judgeHost(from, source, "egress");
+  if (to !== undefined && !isLocal) judgeHost(to, destination, "ingress");
+  if (to !== undefined && destination.workload !== undefined && !(isLocal && source.workload === undefined))
+    judgeWorkload(to, "egress", ["forward"]);
+  const leavesForHost = !isLocal && source.workload !== undefined && destination.workload === undefined;
+  if (leavesForHost && to !== undefined && verdicts.length > 0)
     notes.push(`${addressText(packet)} is judged as ${to} sees it: with the address that the packet has there`);
   return { verdicts, notes, ...(enforced.hasStaged && { staged: enforced.isDenied ? "deny" : "allow" }) };
 }

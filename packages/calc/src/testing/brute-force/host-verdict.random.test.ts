@@ -38,26 +38,47 @@ function line(part: string, direction: string, { verdict, tier, policy, rule, st
 
 type Said = Pick<NaiveVerdict, "verdict" | "tier" | "policy" | "rule" | "steps">;
 
-/** The parts in the order of the packet's way; the first that decides is the last. */
-function naiveHosts(
-  view: View,
-  endpoint: HostEndpoint,
-  { direction, packet, workload }: HostFlow,
-): (Said & { readonly part: Part })[] {
-  // What a workload sends out through its host has met the host's other policy, if any, before.
-  const ahead: readonly Part[] = workload !== undefined && direction === "egress" ? [] : ["untracked", "pre-dnat"];
-  const parts: readonly Part[] = [...ahead, workload === undefined ? "normal" : "forward"];
-  const said: (Said & { readonly part: Part })[] = [];
-  for (const part of parts) {
-    // The endpoint of all interfaces has no policy ahead of connection tracking; nothing leaves ahead of DNAT.
-    if (part === "untracked" && endpoint.name === "*") continue;
-    if (part === "pre-dnat" && direction === "egress") continue;
-    if (part !== "normal" && !hasPart(view, endpoint, direction, part)) continue;
-    const verdict = judge(view, endpoint, direction, packet, part);
-    said.push({ ...verdict, part });
-    if (verdict.verdict !== "none") break;
-  }
-  return said;
+interface SaidOfPart extends Said {
+  readonly part: Part;
+  readonly direction: HostFlow["direction"];
+}
+
+/** What is said on each way in or out that the packet takes, in its order; on each the first that decides is the last. */
+function naiveHosts(view: View, endpoint: HostEndpoint, flow: HostFlow): SaidOfPart[] {
+  return waysOf(endpoint, flow).flatMap(({ direction, parts }) => {
+    const said: SaidOfPart[] = [];
+    for (const part of parts) {
+      // The endpoint of all interfaces has no policy ahead of connection tracking; nothing leaves ahead of DNAT.
+      if (part === "untracked" && endpoint.name === "*") continue;
+      if (part === "pre-dnat" && direction === "egress") continue;
+      if (part !== "normal" && !hasPart(view, endpoint, direction, part)) continue;
+      const verdict = judge(view, endpoint, direction, flow.packet, part);
+      said.push({ ...verdict, part, direction });
+      if (verdict.verdict !== "none") break;
+    }
+    return said;
+  });
+}
+
+interface Way {
+  readonly direction: HostFlow["direction"];
+  readonly parts: readonly Part[];
+}
+
+/** A workload's own interface is one of all: what it sends comes in by it, what it gets goes out by it. */
+function waysOf(endpoint: HostEndpoint, { direction, workload }: HostFlow): readonly Way[] {
+  if (workload === undefined) return [{ direction, parts: ["untracked", "pre-dnat", "normal"] }];
+  const isOfAll = endpoint.name === "*";
+  if (direction === "ingress")
+    return [
+      { direction, parts: ["untracked", "pre-dnat", "forward"] },
+      ...(isOfAll ? [{ direction: "egress", parts: ["forward"] } as const] : []),
+    ];
+  return [
+    ...(isOfAll ? [{ direction: "ingress", parts: ["pre-dnat", "forward"] } as const] : []),
+    // What a workload sends out through its host has met the host's other policy, if any, before.
+    { direction, parts: ["forward"] },
+  ];
 }
 
 interface HostFlow {
@@ -153,13 +174,13 @@ test("explainFlow() says of host endpoints what reading all policies says", (t) 
       const shown = (): string => `seed ${seed} (BULRUSH_SEED=${seed} begins with it): ${inspect(flow, { depth: 5 })}`;
       assert.deepEqual(
         (said.hosts ?? []).map((host) => line(host.stage, host.direction, host)),
-        expected.map((one) => line(one.part, direction, one)),
+        expected.map((one) => line(one.part, one.direction, one)),
         shown(),
       );
-      const isDenied = own === "deny" || expected.at(-1)?.verdict === "deny";
+      const isDenied = own === "deny" || expected.some(({ verdict }) => verdict === "deny");
       assert.equal(said.verdict, isDenied ? "deny" : "allow", shown());
-      for (const { part, verdict } of expected) {
-        const name = `${part} ${direction} ${verdict}`;
+      for (const { part, direction: way, verdict } of expected) {
+        const name = `${part} ${way} ${verdict}${way === direction ? "" : " beside the other way"}`;
         counts.set(name, (counts.get(name) ?? 0) + 1);
       }
     }
@@ -172,6 +193,7 @@ test("explainFlow() says of host endpoints what reading all policies says", (t) 
       `pre-dnat ingress ${verdict}`,
     ]),
     ...["allow", "deny", "none"].flatMap((verdict) => [`forward ingress ${verdict}`, `forward egress ${verdict}`]),
+    ...["deny", "none"].map((verdict) => `forward egress ${verdict} beside the other way`),
     ...["allow", "deny"].flatMap((verdict) => [`normal ingress ${verdict}`, `normal egress ${verdict}`]),
   ];
   assert.deepEqual(
