@@ -64,6 +64,7 @@ export interface DataplaneSettings {
   readonly NFTablesFlowTableDataIfacePattern: string;
   readonly FlowLogsLocalReporter: "Disabled" | "Enabled" | "";
   readonly ServiceLoopPrevention: "Drop" | "Reject" | "Disabled" | "";
+  readonly ClusterType: string;
   readonly MetadataAddr: string;
   readonly MetadataPort: number;
   readonly NATOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs" | "";
@@ -331,6 +332,11 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     type: oneOf(["Drop", "Reject", "Disabled"]),
     default: "Drop",
     doc: "What happens to packets to service addresses that no service takes.",
+  },
+  ClusterType: {
+    type: text(),
+    default: "",
+    doc: "What the cluster is made of, in words with commas between; ClusterInformation tells it. `openstack` and `aks` change what a host does.",
   },
   MetadataAddr: {
     type: text(),

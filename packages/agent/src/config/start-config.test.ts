@@ -47,6 +47,11 @@ test("startConfig() says nothing of what Node and ClusterInformation tell of tun
   assert.deepEqual(start?.loaded.warnings, []);
 });
 
+test("startConfig() tells the dataplane what ClusterInformation says of the kind of cluster", () => {
+  const start = startConfig([ready(), setting("ClusterType", "k8s,kdd,aks")], "h", local());
+  assert.deepEqual([start?.loaded.warnings, start?.texts.get("ClusterType")], [[], "k8s,kdd,aks"]);
+});
+
 test("startConfig() lays this host's settings over the global ones, and the environment over both", () => {
   const contents = [
     ready(),

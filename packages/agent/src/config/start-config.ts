@@ -19,7 +19,6 @@ export interface StartConfig {
 const FOREIGN_NAMES: ReadonlySet<string> = new Set([
   "calicoversion",
   "clusterguid",
-  "clustertype",
   "ipiniptunneladdr",
   "ipv4vxlantunneladdr",
   "ipv6vxlantunneladdr",

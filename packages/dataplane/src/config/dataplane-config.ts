@@ -72,6 +72,8 @@ export interface DataplaneConfig {
   readonly wireguardHostEncryption: boolean;
   /** Packets of WireGuard are handled by threads of their own, on all cores, rather than where they come in. */
   readonly wireguardThreading: boolean;
+  /** The cluster is one of Azure's (AKS), whose network takes room of its own. */
+  readonly isAks: boolean;
   /** So often an empty packet goes to each host. 0: never. */
   readonly wireguardKeepaliveSeconds: number;
   /** Priority of the rules that ask the tables of WireGuard. */

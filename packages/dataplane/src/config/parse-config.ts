@@ -99,6 +99,7 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
     wireguardMark: wireguard[4] || wireguard[6] ? wireguardMark(mask) : 0,
     wireguardHostEncryption: flag("WireguardHostEncryptionEnabled", false),
     wireguardThreading: flag("WireguardThreadingEnabled", false),
+    isAks: clusterTypes(texts).includes("aks"),
     wireguardKeepaliveSeconds: Math.round(refresh("WireguardPersistentKeepAlive", 0) / 1000),
     wireguardRulePriority: read("WireguardRoutingRulePriority", 99, readInteger(1, 32_765)),
     wireguardTables: read("RouteTableRanges", read("RouteTableRange", DEFAULT_TABLES, readTables), readTables),
@@ -161,6 +162,14 @@ function isOpenstack(texts: ReadonlyMap<string, string>): boolean {
     (address !== "" && address !== LOCAL_METADATA && !isNone(address)) ||
     prefixes.includes("tap")
   );
+}
+
+/** The words of `ClusterType`, in lower case. */
+function clusterTypes(texts: ReadonlyMap<string, string>): string[] {
+  return (texts.get("clustertype") ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((word) => word.trim());
 }
 
 function readPrefixes(text: string): Field<readonly string[]> {

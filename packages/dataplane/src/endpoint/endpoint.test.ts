@@ -90,6 +90,18 @@ describe("endpoint settings and status", () => {
     assert.deepEqual(told(), ["default/a up"]);
   });
 
+  it("InterfaceSysctls.apply() says nothing of an interface that goes while it is at it, which stays down", () => {
+    endpoints.onUpdate(workload("a", NETS));
+    link("calia", 5, true);
+    const { write } = kernel;
+    kernel.write = () => {
+      throw Object.assign(new Error("no such file or directory"), { code: "ENOENT" });
+    };
+    assert.deepEqual([apply(), told()], [[], ["default/a down"]]);
+    kernel.write = write;
+    assert.deepEqual([apply(), told()], [[], ["default/a up"]]);
+  });
+
   it("InterfaceSysctls.apply() only warns, when proxy_delay cannot be set", () => {
     kernel.write("net/ipv4/neigh/calia/proxy_delay", "80");
     kernel.failing = "proxy_delay";

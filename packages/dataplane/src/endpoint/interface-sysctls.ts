@@ -1,4 +1,4 @@
-import { messageOf } from "@bulrush/base";
+import { hasCode, messageOf } from "@bulrush/base";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DriftItem } from "../drift/drift-report.ts";
 import type { Sysctls } from "../kernel/kernel.ts";
@@ -115,6 +115,8 @@ export class InterfaceSysctls {
         // No such setting: the interface is gone again, or the family is off. Its end comes as an event.
         if (current !== undefined && current !== value) sysctls.write(path, value);
       } catch (error) {
+        // It went between the two. Its end comes as an event; until then the endpoint is down.
+        if (hasCode(error, "ENOENT")) return false;
         const message = `Set ${path} to ${value}: ${messageOf(error)}`;
         if (optional === true) onWarning(message);
         else {

@@ -15,6 +15,9 @@ const IPIP_OVERHEAD = 20;
 /** WireGuard: IP 20 or 40, UDP 8, and 32 of its own. */
 const WIREGUARD_OVERHEAD = { 4: 60, 6: 80 } as const;
 
+/** What Azure's network puts around encrypted packets of hosts themselves. */
+const AKS_OVERHEAD = 100;
+
 /** The lowest MTU of the interfaces that are up and whose names match. */
 export function hostMtu(interfaces: Interfaces, pattern: RegExp): number {
   let mtu: number | undefined;
@@ -36,8 +39,12 @@ export function tunnelMtu(
     case "ipip":
       return config.ipipMtu || host - IPIP_OVERHEAD;
     case "wireguard":
-      return config.wireguardMtu[family] || host - WIREGUARD_OVERHEAD[family];
+      return config.wireguardMtu[family] || host - WIREGUARD_OVERHEAD[family] - aksOverhead(config);
   }
+}
+
+function aksOverhead({ isAks, wireguardHostEncryption }: DataplaneConfig): number {
+  return isAks && wireguardHostEncryption ? AKS_OVERHEAD : 0;
 }
 
 /** The MTU that pods may have: the lowest of the tunnels that are on, or the host's without any. */

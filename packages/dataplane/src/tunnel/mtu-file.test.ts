@@ -24,6 +24,13 @@ describe("MtuFile", () => {
     ["with VXLAN of both families", { vxlan_enabled: true, vxlan_enabled_v6: true }, {}, "1430"],
     ["with VXLAN of IPv6 where IPv6 is off", { vxlan_enabled_v6: true }, { Ipv6Support: "false" }, "1500"],
     ["with WireGuard", { ipip_enabled: true }, { WireguardEnabled: "true" }, "1440"],
+    [
+      "with WireGuard of hosts themselves on AKS",
+      {},
+      { ClusterType: "k8s,kdd,aks", WireguardEnabled: "true", WireguardHostEncryptionEnabled: "true" },
+      "1340",
+    ],
+    ["with WireGuard of pods on AKS", {}, { ClusterType: "k8s,AKS", WireguardEnabled: "true" }, "1440"],
     ["with WireGuard of IPv6", {}, { WireguardEnabledV6: "true" }, "1420"],
     [
       "with MTUs that are set",
