@@ -1,6 +1,7 @@
 import { isObject, type ProfileRules, type ProfileSpec } from "@bulrush/model";
 import { issuesOf } from "@bulrush/model/check";
 import { specErrors } from "./issue.ts";
+import { withCanonicalWords } from "./policy/canonical-words.ts";
 import { profileSpec } from "./policy/check-policy.ts";
 import { convertRule } from "./policy/rule.ts";
 import { processed, type ProcessedKV, simpleProcessor, type UpdateProcessor } from "./processor.ts";
@@ -25,13 +26,14 @@ export function profileProcessor(): UpdateProcessor {
         { key: { type: "Resource", kind: "Profile", namespace: "", name }, value: rules && value, ...rest },
       ];
     };
-    const found = value === undefined ? [] : issuesOf(profileSpec, value.spec ?? {});
+    const written = withCanonicalWords(value?.spec ?? {});
+    const found = value === undefined ? [] : issuesOf(profileSpec, written);
     if (value === undefined || found.length > 0) {
       const all = [...issues, ...specErrors(found)];
       const isUnreadable = all.some(({ severity }) => severity === "error");
       return processed(outputs(undefined, undefined, isUnreadable), all);
     }
-    const spec: ProfileSpec = isObject(value.spec) ? value.spec : {};
+    const spec: ProfileSpec = isObject(written) ? written : {};
     const rules: ProfileRules = {
       inbound_rules: (spec.ingress ?? []).map((rule) => convertRule({ rule }, "")),
       outbound_rules: (spec.egress ?? []).map((rule) => convertRule({ rule }, "")),

@@ -29,6 +29,24 @@ function run(kind: PolicyKind & DatastoreKind, spec: unknown): Outcome {
 
 const NS = "projectcalico.org/namespace == 'ns'";
 
+// projectcalico/calico#1338, projectcalico/calico#2797
+test("policyProcessor() knows actions and types in any case, as they were put past Calico's API", () => {
+  const written = run("GlobalNetworkPolicy", {
+    types: ["ingress", "EGRESS"],
+    ingress: [{ action: "allow", protocol: "tcp" }, { action: "LOG" }, { action: "deny" }],
+    egress: [{ action: "pass" }, { action: "Deny" }],
+  });
+  assert.deepEqual([written.fields, written.isClosedForm], [[], false]);
+  assert.deepEqual(written.policy, {
+    tier: "default",
+    selector: "",
+    types: ["ingress", "egress"],
+    inbound_rules: [{ action: "allow", protocol: "tcp" }, { action: "log" }, { action: "deny" }],
+    outbound_rules: [{ action: "next-tier" }, { action: "deny" }],
+  });
+  assert.deepEqual(run("GlobalNetworkPolicy", { ingress: [{ action: "alow" }] }).fields, ["spec.ingress[0].action"]);
+});
+
 test("policyProcessor() converts a namespaced policy", () => {
   const { policy, fields, isClosedForm } = run("NetworkPolicy", {
     order: 5,

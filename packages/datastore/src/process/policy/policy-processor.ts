@@ -13,6 +13,7 @@ import { type Check, type CheckIssue, issuesOf } from "@bulrush/model/check";
 import { errorAt, specErrors } from "../issue.ts";
 import { type Processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "../processor.ts";
 import { POLICY_SPEC_CHECKS } from "./check-policy.ts";
+import { withCanonicalWords } from "./canonical-words.ts";
 import { closePolicy, type ReadPolicy } from "./close-policy.ts";
 import { convertRule } from "./rule.ts";
 import { appliesToSelector } from "./selector.ts";
@@ -44,7 +45,7 @@ function processPolicy(kind: PolicyKind, { item, value, issues = [] }: Processor
     resource = converted.resource;
     found = [...issues, ...converted.issues];
   }
-  const spec = resource?.spec ?? {};
+  const spec = withCanonicalWords(resource?.spec ?? {});
   const check = SPEC_CHECKS[kind];
   const own = resource === undefined ? [WHOLE] : check === undefined ? [] : issuesOf(check, spec);
   const read = closePolicy(spec, own);
