@@ -63,12 +63,24 @@ test("CacheFeeder gathers in a window under load, the status after its KVs", asy
   it.onStatusUpdated("resync");
   it.onUpdates([settingUpdate("c=1@1")]);
   it.onStatusUpdated("in-sync");
-  await clock.advance(9);
-  assert.equal(cache.head.sequence, before, "the window is open: 9 ms and two thirds of that");
+  await clock.advance(3);
+  assert.equal(cache.head.sequence, before, "the last fan-out is not over: 9 ms");
   await clock.advance(1);
   assert.deepEqual(frames().slice(before), [
     `delta ${before} to ${before + 1}: new:b="1"@1 new:c="1"@1\nstatus in-sync at ${before + 1}`,
   ]);
+});
+
+test("CacheFeeder's window has a pause once changes come close together", async () => {
+  const { feeder: it, clock } = feeder();
+  it.onUpdates([settingUpdate("a=0@1")]);
+  it.onFanOut(10);
+  assert.equal(it.windowMs, 10);
+  for (let i = 1; i <= 50; i++) {
+    it.onUpdates([settingUpdate(`a=${i}@${i}`)]);
+    await clock.advance(1);
+  }
+  assert.equal(it.windowMs, 16);
 });
 
 test("CacheFeeder does not wait for the window when a batch is full", async () => {

@@ -95,6 +95,7 @@ export class CacheFeeder implements SyncerCallbacks {
   #take(updates: readonly Update[]): void {
     if (updates.length === 0) return;
     this.#seenAtMs = this.#options.clock.nowMs();
+    this.#window.onChange(this.#options.clock.monotonicMs());
     if (this.#pending.length === 0) this.#pending = updates.slice();
     else for (const update of updates) this.#pending.push(update);
     if (this.#pending.length >= this.#options.maxBatch) this.flush();
