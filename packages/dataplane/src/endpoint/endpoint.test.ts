@@ -160,6 +160,25 @@ describe("endpoint settings and status", () => {
     assert.deepEqual(sysctls.inspect(kernel), []);
   });
 
+  it("HostSysctls names, once, what of connection tracking this kernel does not have", () => {
+    const told: string[] = [];
+    const host = new HostSysctls({ ipForwarding: true, ipv6Support: true });
+    kernel.missing.add("net/netfilter/nf_conntrack_sctp_timeout_established");
+    for (let i = 0; i < 2; i++) {
+      assert.deepEqual(
+        host.apply(kernel, (message) => told.push(message)),
+        { failures: [], drift: [] },
+      );
+      host.queueResync();
+    }
+    assert.equal(told.length, 1);
+    assert.match(told[0] ?? "", /SCTP/);
+    new HostSysctls({ ipForwarding: true, ipv6Support: true }).apply(new FakeSysctls(), (message) =>
+      told.push(message),
+    );
+    assert.equal(told.length, 1, "nothing where all is there");
+  });
+
   it("HostSysctls turns forwarding on, tells once what it cannot set, and restores what somebody changed", () => {
     const told: string[] = [];
     const tell = (message: string): void => void told.push(message);

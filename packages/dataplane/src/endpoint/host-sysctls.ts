@@ -7,6 +7,18 @@ import { sysctlDrift, type SysctlsResult } from "./sysctl-drift.ts";
 const FORWARDING = { 4: "net/ipv4/ip_forward", 6: "net/ipv6/conf/all/forwarding" } as const;
 const ACCOUNTING = "net/netfilter/nf_conntrack_acct";
 
+/**
+ * Settings by which parts of the kernel show that they are there. No program is started to load what is missing: the
+ * rules ask the kernel to, and what it cannot have by then is named.
+ */
+const SIGNS: readonly (readonly [path: string, consequence: string])[] = [
+  [ACCOUNTING, "no connection tracking (nf_conntrack): answers count as new packets"],
+  [
+    "net/netfilter/nf_conntrack_sctp_timeout_established",
+    "no connection tracking of SCTP (CONFIG_NF_CT_PROTO_SCTP): its ports are not translated, and its ends not seen",
+  ],
+];
+
 /** Makes a router of this host, and keeps it one. */
 export class HostSysctls {
   readonly #settings: readonly { readonly path: string; readonly value: string }[];
@@ -32,6 +44,7 @@ export class HostSysctls {
   apply(sysctls: Sysctls, onWarning: (message: string) => void): SysctlsResult {
     if (!this.#isDue) return { failures: [], drift: [] };
     const drift: DriftItem[] = [];
+    if (this.#isFirst) this.#nameMissing(sysctls, onWarning);
     for (const setting of this.#settings) {
       try {
         const items = sysctlDrift(sysctls, [setting]);
@@ -50,6 +63,16 @@ export class HostSysctls {
     this.#isFirst = false;
     this.#isDue = false;
     return { failures: [], drift };
+  }
+
+  /** After the first rules, which ask for connection tracking. */
+  #nameMissing(sysctls: Sysctls, onWarning: (message: string) => void): void {
+    for (const [path, consequence] of SIGNS)
+      try {
+        if (sysctls.read(path) === undefined) onWarning(`This kernel has ${consequence}`);
+      } catch (error) {
+        onWarning(`Read ${path}: ${messageOf(error)}`);
+      }
   }
 
   /** What is other than meant at the moment, with the reason where it stays so. Throws when it cannot be read. */

@@ -6,10 +6,12 @@ export class FakeSysctls implements Sysctls {
   readonly writes: string[] = [];
   /** Writes of paths that hold this text fail. */
   failing: string | undefined;
+  /** Paths that do not exist. */
+  readonly missing: Set<string> = new Set();
   readonly #values = new Map<string, string>([["kernel/osrelease", "6.18.44-test"]]);
 
   read(path: string): string | undefined {
-    return this.#values.get(path) ?? "0";
+    return this.missing.has(path) ? undefined : (this.#values.get(path) ?? "0");
   }
 
   write(path: string, value: string): void {
