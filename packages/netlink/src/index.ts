@@ -29,6 +29,11 @@ export { MessageWriter } from "./message/message-writer.ts";
 export { NFGEN_BYTES, writeNfgen } from "./message/nfgen.ts";
 export { type NamespaceRef, openNamespace, openOwnNamespace, withNetworkNamespace } from "./namespace.ts";
 export { type AnnouncementWatch, openAnnouncementWatch } from "./packet/open-announcement-watch.ts";
+export {
+  type NeighbourResponder,
+  type NeighbourResponderOptions,
+  openNeighbourResponder,
+} from "./packet/open-neighbour-responder.ts";
 export type { InterfaceAddress, RouteScope } from "./route/address.ts";
 export type { Link, LinkChange, PlainLink, VethPair } from "./route/link.ts";
 export type { Neighbour } from "./route/neighbour.ts";

@@ -2,7 +2,7 @@
 const ETHERTYPE_AT = 12;
 const PACKET_AT = 14;
 
-export const ETHERTYPE = { arp: 0x0806, rarp: 0x8035 } as const;
+export const ETHERTYPE = { arp: 0x0806, rarp: 0x8035, ipv6: 0x86dd } as const;
 
 /** ARP over Ethernet for IPv4 (RFC 826): sender's and target's protocol addresses. */
 const SENDER_AT = PACKET_AT + 14;

@@ -1,10 +1,8 @@
 import type { NamespaceRef } from "../namespace.ts";
-import { bindFd, closeFd, openSocketFd, receiveNow, SOCKET } from "../system/socket-fd.ts";
+import { closeFd, receiveNow } from "../system/socket-fd.ts";
 import { ETHERTYPE, isAnnouncement } from "./announcement.ts";
+import { openPacketSocket } from "./packet-socket.ts";
 
-/** linux/socket.h, linux/if_packet.h: `struct sockaddr_ll` has 20 bytes. */
-const AF_PACKET = 17;
-const SOCKADDR_LL_BYTES = 20;
 /** As much of a frame as is looked at. */
 const FRAME_BYTES = 64;
 /** Frames that one look takes at most; the rest is for the next one. */
@@ -27,17 +25,8 @@ export function openAnnouncementWatch(
     for (const fd of fds.splice(0)) closeFd(fd);
   };
   try {
-    for (const type of Object.values(ETHERTYPE)) {
-      // Without a protocol until it is bound: frames of other devices would come meanwhile.
-      const fd = openSocketFd({
-        domain: AF_PACKET,
-        type: SOCKET.SOCK_RAW | SOCKET.SOCK_NONBLOCK,
-        protocol: 0,
-        ...options,
-      });
-      fds.push(fd);
-      bindFd(fd, sockaddrLl(device, type));
-    }
+    for (const type of [ETHERTYPE.arp, ETHERTYPE.rarp])
+      fds.push(openPacketSocket({ device, ethertype: type, ...options }));
   } catch (error) {
     close();
     throw error;
@@ -57,13 +46,4 @@ export function openAnnouncementWatch(
     },
     close,
   };
-}
-
-function sockaddrLl(device: number, protocol: number): Uint8Array {
-  const address = new Uint8Array(SOCKADDR_LL_BYTES);
-  const view = new DataView(address.buffer);
-  view.setUint16(0, AF_PACKET, true);
-  view.setUint16(2, protocol, false);
-  view.setInt32(4, device, true);
-  return address;
 }

@@ -14,6 +14,7 @@ export const SOCKET = {
   SO_SNDBUF: 7,
   SO_RCVBUF: 8,
   SO_RCVTIMEO: 20,
+  SO_ATTACH_FILTER: 26,
   SO_SNDBUFFORCE: 32,
   SO_RCVBUFFORCE: 33,
 } as const;
@@ -54,9 +55,31 @@ export function trySetOption(fd: number, level: number, option: number, value: n
 }
 
 /** Sets an option of any shape. Throws when that fails. */
-function setOptionBytes(fd: number, level: number, option: number, value: Uint8Array): void {
+export function setOptionBytes(fd: number, level: number, option: number, value: Uint8Array): void {
   if (native().setsockopt(fd, level, option, value, value.length) < 0)
     throw systemError(`Set socket option ${level}/${option}`, native().errno());
+}
+
+/** An instruction of classic BPF (linux/filter.h): opcode, jumps if true and if false, constant. */
+export type FilterInstruction = readonly [code: number, ifTrue: number, ifFalse: number, constant: number];
+
+const FILTER_INSTRUCTION_BYTES = 8;
+const SOCK_FPROG_BYTES = 16;
+
+/** Only packets that the program gives a length for are queued from now on. */
+export function attachFilter(fd: number, program: readonly FilterInstruction[]): void {
+  const filter = new Uint8Array(program.length * FILTER_INSTRUCTION_BYTES);
+  const view = new DataView(filter.buffer);
+  for (const [i, [code, ifTrue, ifFalse, constant]] of program.entries()) {
+    const at = i * FILTER_INSTRUCTION_BYTES;
+    view.setUint16(at, code, true);
+    view.setUint8(at + 2, ifTrue);
+    view.setUint8(at + 3, ifFalse);
+    view.setUint32(at + 4, constant, true);
+  }
+  const { SOL_SOCKET, SO_ATTACH_FILTER } = SOCKET;
+  if (native().setFilter(fd, SOL_SOCKET, SO_ATTACH_FILTER, { len: program.length, filter }, SOCK_FPROG_BYTES) < 0)
+    throw systemError("Attach socket filter", native().errno());
 }
 
 function getOption(fd: number, level: number, option: number): number {
