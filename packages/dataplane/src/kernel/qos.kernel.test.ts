@@ -5,9 +5,10 @@ import { kernelTests } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
 import { type KernelDataplane, startKernelDataplane, until } from "../testing/kernel-dataplane.ts";
 import { KernelLab } from "../testing/kernel-lab.ts";
-import { IN_SYNC, profile, rule, workload } from "../testing/messages.ts";
+import { hostEndpoint, IN_SYNC, profile, rule, workload, workloadRemove } from "../testing/messages.ts";
 
 const A = "10.65.0.2";
+const B = "10.65.0.3";
 const EXT = "192.168.7.2";
 
 const BURST_BYTES = 100_000;
@@ -46,6 +47,7 @@ kernelTests(import.meta.filename, () => {
   before(async () => {
     lab = new KernelLab();
     lab.addPod("a", A);
+    lab.addPod("b", B);
     dataplane = startKernelDataplane();
     await lab.serve("a", 80);
     await dataplane.send(profile("open", [rule("allow")], [rule("allow")]), pod(), IN_SYNC);
@@ -93,6 +95,36 @@ kernelTests(import.meta.filename, () => {
     const { behind } = counts();
     assert.ok(behind >= 5 && behind <= most, `${behind} of 200 packets, at most ${most}`);
   });
+
+  for (const [from, address, port] of [
+    ["ext", EXT, 9100],
+    ["b", B, 9101],
+  ] as const)
+    it(`holds what is established to the packet rate too, though the host endpoint or the pod that it comes by lets it through: from ${from}`, async () => {
+      lab.nft(`table ip probe { chain known { type filter hook forward priority -9;
+        ip daddr ${A} udp dport ${port} ct state established counter; }; }`);
+      const known = (): bigint =>
+        dataplane.kernel.nft.readTable("ip", "probe")?.chains.get("known")?.rules[0]?.counter?.packets ?? 0n;
+      const other = workload("b", { ipv4_nets: [`${B}/32`], mac: lab.macOf("b"), profile_ids: ["open"] });
+      await dataplane.send(pod(), other, hostEndpoint("eth0", { name: "eth0", profile_ids: ["open"] }));
+      await until("the other pod has its route", () => lab.run("ip route").includes(`${B} dev calib`));
+      const near = await lab.openDatagrams("a", A, port);
+      const far = await lab.openDatagrams(from, address, port);
+      await until("packets of the flow have come both ways", () => {
+        far.send(A, port, "x");
+        near.send(address, port, "x");
+        return known() > 0n;
+      });
+      await dataplane.send(pod({ qos_controls: { ingressPacketRate: 1, ingressPacketBurst: 5 } }));
+      const before = counts();
+      const startMs = performance.now();
+      for (let i = 0; i < 200; i++) far.send(A, port, "x");
+      await until("all packets have come by", () => counts().ahead >= before.ahead + 200);
+      const most = 5 + 1 + Math.ceil((performance.now() - startMs) / 1000);
+      const passed = counts().behind - before.behind;
+      assert.ok(passed <= most, `${passed} of 200 packets, at most ${most}`);
+      await dataplane.send(pod(), workloadRemove("b"), { msg: "HostEndpointRemove", id: "eth0" });
+    });
 
   for (const direction of ["ingress", "egress"] as const)
     it(`P38: holds ${direction} to its bandwidth, by a token bucket that goes with the limit`, async () => {

@@ -15,6 +15,7 @@ import type { FloatingIpsManager } from "./floating-ips-manager.ts";
 import type { HostEndpointsManager } from "./host-endpoints-manager.ts";
 import type { IpSetsManager } from "./ip-sets-manager.ts";
 import type { Manager } from "./manager.ts";
+import type { PacketRatesManager } from "./packet-rates-manager.ts";
 import type { WorkloadChainsManager } from "./workload-chains-manager.ts";
 import { withoutOverlaps } from "./without-overlaps.ts";
 
@@ -27,6 +28,7 @@ export interface FixedChainsInputs {
   readonly ipSets: IpSetsManager;
   readonly hostEndpoints: HostEndpointsManager;
   readonly workloads: WorkloadChainsManager;
+  readonly packetRates: PacketRatesManager;
   readonly floatingIps: FloatingIpsManager;
   readonly dscp: DscpManager;
 }
@@ -64,7 +66,8 @@ export class FixedChainsManager implements Manager {
   #poolsStale = true;
   #hostsStale = true;
 
-  constructor({ config, dscp, floatingIps, hostEndpoints, ipSets, tables, workloads }: FixedChainsInputs) {
+  constructor(inputs: FixedChainsInputs) {
+    const { config, dscp, floatingIps, hostEndpoints, ipSets, packetRates, tables, workloads } = inputs;
     this.#config = config;
     this.#tables = tables;
     this.#ipSets = ipSets;
@@ -72,6 +75,7 @@ export class FixedChainsManager implements Manager {
       this.#setTopology({ hostEndpoints: byInterface.size > 0 || wildcard !== undefined }),
     );
     workloads.onAdminDownChange.add((adminDown) => this.#setTopology({ adminDown }));
+    packetRates.onPresenceChange.add((present) => this.#setTopology({ packetRates: present }));
     dscp.onPresenceChange.add((present) => this.#setTopology({ dscp: present }));
     floatingIps.onPresenceChange.add((present) => this.#setTopology({ floatingIps: present }));
     ipSets.onShapeChange.add((id) => {

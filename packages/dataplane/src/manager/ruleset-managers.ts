@@ -11,6 +11,7 @@ import type { Interfaces } from "./interfaces.ts";
 import { IpSetsManager } from "./ip-sets-manager.ts";
 import type { Manager } from "./manager.ts";
 import { OffloadExceptions } from "../offload/offload-exceptions.ts";
+import { PacketRatesManager } from "./packet-rates-manager.ts";
 import { PolicyGroups } from "./policy-groups.ts";
 import { PolicyManager } from "./policy-manager.ts";
 import { WorkloadChainsManager } from "./workload-chains-manager.ts";
@@ -30,7 +31,7 @@ export interface RulesetInputs {
  *     IPSet* ──────────> IpSetsManager ──shape──> PolicyManager <────────── ActivePolicy*, ActiveProfile*
  *                             │    └──shape─┐          │
  *     IPAMPool*, BGP ──> FixedChainsManager<┘ <──down?─┼─────── WorkloadChainsManager <── WorkloadEndpoints
- *                             │  ^──any?── FloatingIpsManager, DscpManager <── endpoints      │
+ *                             │  ^──any?── PacketRates, FloatingIps, DSCP <── endpoints       │
  *                             │  ^──any?── HostEndpointsManager <── HostEndpoint*, Interfaces │
  *                             v                    v   v                                      v
  *                         ┌───────────────────── DesiredTable (one a family) ─────────────────────┐
@@ -49,15 +50,26 @@ export class RulesetManagers implements Manager {
     const groups = new PolicyGroups(config, this.tables);
     this.hostEndpoints = new HostEndpointsManager(config, this.tables, interfaces, groups);
     const workloads = new WorkloadChainsManager(config, this.tables, endpoints, groups);
+    const packetRates = new PacketRatesManager(this.tables, endpoints);
     const floatingIps = new FloatingIpsManager(config, this.tables, endpoints);
     const dscp = new DscpManager(this.tables, this.ipSets, endpoints);
     const { hostEndpoints, ipSets, tables } = this;
     const exceptions = config.flowOffload ? [new OffloadExceptions(this.tables, endpoints)] : [];
-    const fixed = new FixedChainsManager({ config, tables, ipSets, hostEndpoints, workloads, floatingIps, dscp });
+    const fixed = new FixedChainsManager({
+      config,
+      tables,
+      ipSets,
+      hostEndpoints,
+      workloads,
+      packetRates,
+      floatingIps,
+      dscp,
+    });
     this.#managers = [
       this.ipSets,
       this.hostEndpoints,
       workloads,
+      packetRates,
       floatingIps,
       dscp,
       ...exceptions,

@@ -5,7 +5,7 @@ import { chain, commented, type Layer, layered, rule } from "./layer.ts";
 import type { GroupedTier } from "../manager/policy-groups.ts";
 import { type Direction, profileChain } from "./names.ts";
 import { groupChain } from "./policy-groups.ts";
-import { connectionLimitRules, packetRateRules, type QosLimits } from "./qos-rules.ts";
+import { connectionLimitRules, type QosLimits } from "./qos-rules.ts";
 import { commentText } from "./rule/comment.ts";
 import {
   clearMark,
@@ -86,7 +86,6 @@ export function renderEndpointChain(input: EndpointChainInput, config: Dataplane
     return chain(input.layer, input.name, [commented("Endpoint admin down", ...deny(input.layer, config))]);
   const limits = input.limits ?? {};
   return chain(input.layer, input.name, [
-    ...packetRateRules(limits),
     ...conntrackRules(input, config),
     ...connectionLimitRules(limits, input.layer, config),
     ...(input.failsafeChain === undefined ? [] : [rule(jump(layered(input.layer, input.failsafeChain)))]),

@@ -63,11 +63,13 @@ export function inputChain(config: DataplaneConfig, topology: Topology, family: 
   return chain(LAYER, CHAIN.input, rules);
 }
 
-/** A workload's packets to its host: neighbour discovery, then its egress policy, then the configured action. */
-export function workloadToHostChain(config: DataplaneConfig, family: Family): ChainState {
+/** A workload's packets to its host: neighbour discovery, then its rate, its egress policy and the configured action. */
+export function workloadToHostChain(config: DataplaneConfig, topology: Topology, family: Family): ChainState {
   const rules: RuleState[] = [];
   if (family === 6) rules.push(rule(...icmpv6Types(NEIGHBOUR_DISCOVERY_TYPES), COUNTER, verdict(ACCEPT)));
-  rules.push(...hostServices(config, family), rule(to(CHAIN.fromWorkload)));
+  rules.push(...hostServices(config, family));
+  if (topology.packetRates) rules.push(rule(to(CHAIN.packetRate)));
+  rules.push(rule(to(CHAIN.fromWorkload)));
   // The endpoint's chain has ended established flows itself, unless it was told to leave them to others. Answers of a
   // workload to its host are not for the configured action to judge.
   if (config.filterAllowAction === "RETURN") rules.push(rule(established(), COUNTER, verdict(RETURN)));
@@ -85,6 +87,7 @@ export function forwardChain(config: DataplaneConfig, topology: Topology, family
   const rules: RuleState[] = [rule(clearMark(pass + scratch0 + scratch1))];
   // Ahead of all that lets through what is established, of a host endpoint or of the other end.
   if (topology.adminDown) rules.push(rule(to(CHAIN.adminDown)));
+  if (topology.packetRates) rules.push(rule(to(CHAIN.packetRate)));
   rules.push(...flowOffloadRules(config, family));
   if (topology.hostEndpoints) rules.push(rule(unmarked(accept), to(CHAIN.fromHostForward)));
   for (const prefix of config.interfacePrefixes)

@@ -52,7 +52,7 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
   const others: ChainState[] = [
     rawPreroutingChain(config, topology, family),
     inputChain(config, topology, family, sets),
-    workloadToHostChain(config, family),
+    workloadToHostChain(config, topology, family),
     forwardChain(config, topology, family),
     cidrBlockChain(config, topology, family),
   ];

@@ -61,6 +61,11 @@ export function endpointChain(kind: keyof typeof ENDPOINT_PREFIX, direction: Dir
   return boundedName(ENDPOINT_PREFIX[kind][direction], interfaceName);
 }
 
+/** The chain with the packet rate of a workload, in one direction. */
+export function packetRateChain(direction: Direction, interfaceName: string): string {
+  return boundedName(direction === "ingress" ? "cali-tr-" : "cali-fr-", interfaceName);
+}
+
 /** The set of an id ("s:5y5I..."): `cali40s-5y5I...`, `cali60...` for IPv6. */
 export function setName(family: 4 | 6, id: string): string {
   const readable = id.replaceAll(":", "-");

@@ -3,12 +3,17 @@ import type { DataplaneWorkloadEndpoint } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { commented, type Layer, rule } from "./layer.ts";
 import type { Direction } from "./names.ts";
-import { clearMark, COUNTER, DROP, equals, marked, meta, setMark, verdict } from "./statements.ts";
+import { clearMark, COUNTER, equals, marked, meta, setMark } from "./statements.ts";
 import { deny } from "./verdicts.ts";
+
+export interface PacketRate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
 
 /** How much of what a workload may receive (or send). Absent: without bound. */
 export interface QosLimits {
-  readonly packets?: { readonly perSecond: number; readonly burst: number };
+  readonly packets?: PacketRate;
   readonly connections?: number;
 }
 
@@ -23,19 +28,6 @@ export function qosLimits(controls: DataplaneWorkloadEndpoint["qos_controls"], d
     ...(perSecond > 0 ? { packets: { perSecond, burst } } : {}),
     ...(connections > 0 ? { connections } : {}),
   };
-}
-
-/** Packets above the rate, of whatever flow. To be asked first of all. */
-export function packetRateRules({ packets }: QosLimits): RuleState[] {
-  if (packets === undefined) return [];
-  return [
-    commented(
-      "Packet rate limit",
-      { kind: "limit", rate: packets.perSecond, unit: "second", burst: packets.burst, over: true },
-      COUNTER,
-      verdict(DROP),
-    ),
-  ];
 }
 
 /**

@@ -4,6 +4,8 @@ export interface Topology {
   readonly hostEndpoints: boolean;
   /** At least one workload is down by its owner's wish. */
   readonly adminDown: boolean;
+  /** At least one workload has a packet rate. */
+  readonly packetRates: boolean;
   /** Service addresses by which no packet may leave in a loop, in both families. */
   readonly serviceCidrs: readonly string[];
   /** There are IPIP pools. */
@@ -27,6 +29,7 @@ export interface Topology {
 export const EMPTY_TOPOLOGY: Topology = {
   hostEndpoints: false,
   adminDown: false,
+  packetRates: false,
   serviceCidrs: [],
   ipip: false,
   ipipAddress: false,
@@ -57,6 +60,7 @@ export const CHAIN = {
   floatingDnat: "cali-fip-dnat",
   floatingSnat: "cali-fip-snat",
   adminDown: "cali-admin-down",
+  packetRate: "cali-packet-rate",
   fromHost: "cali-from-host-endpoint",
   toHost: "cali-to-host-endpoint",
   fromHostForward: "cali-from-hep-forward",
