@@ -15,7 +15,6 @@ const REASONS = {
   BPFEnabled: "there is no eBPF dataplane",
   KubeNodePortRanges: "node ports need no rule of their own",
   NetlinkTimeoutSecs: "netlink requests are answered before the call returns",
-  LocalSubnetL2Reachability: "proxy ARP is left as the host has it",
   DebugSimulateCalcGraphHangAfter: "hangs cannot be simulated",
   DebugSimulateDataplaneHangAfter: "hangs cannot be simulated",
 } as const;

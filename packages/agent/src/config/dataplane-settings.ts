@@ -78,6 +78,8 @@ export interface DataplaneSettings {
   readonly IPv4ElevatedRoutePriority: number;
   readonly IPv6ElevatedRoutePriority: number;
   readonly LiveMigrationRouteConvergenceTime: number;
+  readonly LocalSubnetL2Reachability: "Disabled" | "PodsAndLoadBalancers" | "";
+  readonly LocalSubnetL2ReachabilityRefreshInterval: number;
   readonly NftablesRefreshInterval: number;
   readonly IpsetsRefreshInterval: number;
   readonly RouteRefreshInterval: number;
@@ -386,6 +388,16 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
     type: int({ min: 1, max: 2147483646 }),
     default: 512,
     doc: "The same for IPv6.",
+  },
+  LocalSubnetL2Reachability: {
+    type: oneOf(["Disabled", "PodsAndLoadBalancers"]),
+    default: "Disabled",
+    doc: "Whether the host answers ARP and neighbour discovery on its own networks for those of its pods, and for its share of load balancers' addresses, that lie in such a network and in a pool without encapsulation.",
+  },
+  LocalSubnetL2ReachabilityRefreshInterval: {
+    type: seconds(),
+    default: 120,
+    doc: "How often these addresses are announced to the network unasked; 0 for only when they come.",
   },
   LiveMigrationRouteConvergenceTime: {
     type: seconds(),

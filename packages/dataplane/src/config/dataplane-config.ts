@@ -129,6 +129,10 @@ export interface DataplaneConfig {
   readonly elevatedRoutePriority: { readonly 4: number; readonly 6: number };
   /** How long a machine that has moved here keeps it. */
   readonly liveMigrationConvergenceMs: number;
+  /** This host answers ARP and neighbour discovery for what its networks should find here: its pods, and its share of services. */
+  readonly localReachability: boolean;
+  /** So often it tells these networks unasked. */
+  readonly localReachabilityRefreshMs: number;
   readonly nftablesRefreshMs: number;
   readonly ipsetsRefreshMs: number;
   readonly routeRefreshMs: number;

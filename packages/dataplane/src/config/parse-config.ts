@@ -145,6 +145,9 @@ export function parseDataplaneConfig(settings: ReadonlyMap<string, string>): Par
       6: read("IPv6ElevatedRoutePriority", 512, readInteger(1, 2147483646)),
     },
     liveMigrationConvergenceMs: refresh("LiveMigrationRouteConvergenceTime", 30_000),
+    localReachability:
+      choice("LocalSubnetL2Reachability", ["Disabled", "PodsAndLoadBalancers"]) === "PodsAndLoadBalancers",
+    localReachabilityRefreshMs: refresh("LocalSubnetL2ReachabilityRefreshInterval", 120_000),
     nftablesRefreshMs: refresh("NftablesRefreshInterval", DEFAULT_REFRESH_MS.nftables),
     ipsetsRefreshMs: refresh("IpsetsRefreshInterval", DEFAULT_REFRESH_MS.others),
     routeRefreshMs: refresh("RouteRefreshInterval", DEFAULT_REFRESH_MS.others),

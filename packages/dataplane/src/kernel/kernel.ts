@@ -3,6 +3,8 @@ import type {
   ConntrackConnection,
   LogMonitor,
   LogMonitorOptions,
+  NeighbourResponder,
+  NeighbourResponderOptions,
   RouteConnection,
   RouteMonitor,
   RouteMonitorOptions,
@@ -49,6 +51,8 @@ export interface Kernel {
   readonly wireguard?: WireguardAccess;
   /** Listens at a device for machines that say that they are here. Throws. */
   openAnnouncementWatch(device: number): AnnouncementWatch;
+  /** Answers questions of neighbours at a device. Absent: nobody can. Throws. */
+  openNeighbourResponder?(options: NeighbourResponderOptions): NeighbourResponder;
   /** Subscribes to links, addresses and routes. Callbacks never run from inside this call. */
   openMonitor(callbacks: Pick<RouteMonitorOptions, "onEvents" | "onResync" | "onError">): RouteMonitor;
   /** Listens to what others change in nf_tables. Callbacks never run from inside this call. */

@@ -1,3 +1,4 @@
+import type { Clock } from "@bulrush/base";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { BgpPeerAddresses } from "../endpoint/bgp-peer-addresses.ts";
@@ -15,6 +16,7 @@ import { BandwidthManager } from "../qos/bandwidth-manager.ts";
 import type { DeviceWork } from "../device/device-work.ts";
 import type { FromDataplane } from "../status.ts";
 import { WireguardDeviceManager } from "../wireguard/wireguard-device.ts";
+import { LocalReachability } from "../reachability/local-reachability.ts";
 import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 import { LiveMigrations } from "../route/live-migrations.ts";
 import { RoutesManager } from "../route/routes-manager.ts";
@@ -41,6 +43,7 @@ export interface HostState extends Manager {
 export function createHostState(
   config: DataplaneConfig,
   interfaces: Interfaces,
+  clock: Clock,
   onBadMember: (setId: string, member: string) => void,
 ): HostState {
   const endpoints = new WorkloadEndpoints();
@@ -55,6 +58,7 @@ export function createHostState(
   const { tables } = ruleset;
   const wireguard = [...tables.keys()].map((family) => new WireguardDeviceManager(family, config, interfaces));
   const offload = new FlowtableDevices({ config, tables, endpoints, interfaces, hostEndpoints });
+  const reachability = new LocalReachability({ config, endpoints, migrations, interfaces, clock });
   const statuses = new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls });
   const prefix = config.endpointStatusPrefix;
   return {
@@ -68,6 +72,8 @@ export function createHostState(
       new BandwidthManager(endpoints, interfaces, config.interfacePrefixes),
       ...wireguard,
       offload,
+      // Once rules and routes are there: what is announced is sent for.
+      reachability,
     ],
     offload,
     sysctls,
@@ -83,6 +89,7 @@ export function createHostState(
       ipip.onUpdate(message);
       peerAddresses.onUpdate(message);
       for (const device of wireguard) device.onUpdate(message);
+      reachability.onUpdate(message);
       mtuFile.onUpdate(message);
     },
     completeDeferredWork(): void {

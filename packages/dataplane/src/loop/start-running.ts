@@ -54,7 +54,7 @@ export function startRunning(
   const onWarning = (message: string, fields: Readonly<Record<string, unknown>>): void =>
     events.onLog?.("warn", message, fields);
   const parsed = withSupportedOffload(asked, kernel, onWarning);
-  const state = createHostState(parsed, interfaces, (set, member) =>
+  const state = createHostState(parsed, interfaces, clock, (set, member) =>
     events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
   );
   const monitor = new InterfaceMonitor({

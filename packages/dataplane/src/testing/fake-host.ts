@@ -17,6 +17,7 @@ import { renderRuleset } from "../render/render-ruleset.ts";
 import type { DataplaneStatus, FromDataplane } from "../status.ts";
 import { FakeFiles } from "./fake-files.ts";
 import { FakeFlows } from "./fake-flows.ts";
+import { FakeNeighbours } from "./fake-neighbours.ts";
 import { FakeRoutes } from "./fake-routes.ts";
 import { FakeSysctls } from "./fake-sysctls.ts";
 
@@ -47,6 +48,7 @@ export class FakeHost {
   /** Who has the packet log; to be set for another program. */
   logMonitor: Parameters<Kernel["openLogMonitor"]>[0] | undefined;
   readonly flowBatches: FlowBatch[] = [];
+  readonly neighbours: FakeNeighbours = new FakeNeighbours();
   /** Nobody may listen to announcements, as without NET_RAW. */
   isDeaf = false;
   /** The next dataplane cannot listen to changes of nf_tables. */
@@ -76,6 +78,7 @@ export class FakeHost {
         if (this.isDeaf) throw new Error("Operation not permitted");
         return { heard: () => this.announced.delete(device), close: () => undefined };
       },
+      openNeighbourResponder: (options) => this.neighbours.open(options),
       openMonitor: (callbacks) => routes.openMonitor(callbacks),
       openNftWatch: (callbacks) => {
         if (this.refusesWatch) throw new Error("no listener");

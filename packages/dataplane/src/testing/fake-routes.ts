@@ -150,8 +150,8 @@ export class FakeRoutes implements RouteAccess {
   }
 
   /** Makes or changes a link and tells the monitors. Going down takes its routes along. */
-  setLink(index: number, name: string, up = true, mtu = 1500): void {
-    const link: Link = { index, name, up, running: up, flags: 0, mtu };
+  setLink(index: number, name: string, up = true, mtu = 1500, mac?: string): void {
+    const link: Link = { index, name, up, running: up, flags: 0, mtu, ...(mac === undefined ? {} : { mac }) };
     this.#links.set(index, link);
     if (!up) this.#dropRoutesOf(index);
     this.emit({ kind: "link", link });
