@@ -36,17 +36,17 @@ export function planAddresses(
   family: Family,
 ): RouteOperation[] {
   const full = wanted === "" ? undefined : `${wanted}/${family === 4 ? 32 : 128}`;
-  const operations: RouteOperation[] = [];
+  const stale: RouteOperation[] = [];
   let isThere = full === undefined;
   for (const address of known) {
     if (address.device !== device || parseCidr(address.address)?.family !== family) continue;
     if (address.address === full) isThere = true;
     // The kernel's own, which IPv6 needs.
-    else if (!address.address.startsWith("fe80:")) operations.push({ kind: "delete-address", address });
+    else if (!address.address.startsWith("fe80:")) stale.push({ kind: "delete-address", address });
   }
-  if (!isThere && full !== undefined)
-    operations.push({ kind: "replace-address", address: { device, address: full, noDad: true } });
-  return operations;
+  if (isThere || full === undefined) return stale;
+  // Last what goes: with the last IPv4 address of a device, the kernel drops all of its routes.
+  return [{ kind: "replace-address", address: { device, address: full, noDad: true } }, ...stale];
 }
 
 export interface WireguardSettings {

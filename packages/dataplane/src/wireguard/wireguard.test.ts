@@ -240,6 +240,19 @@ describe("WireguardDeviceManager", () => {
     await dataplane.stop();
   });
 
+  it("has another address before the one it had goes, as the kernel drops the routes of a device with its last", async () => {
+    await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN, "10.65.1.1"));
+    kernel.routes.writes.length = 0;
+    await kernel.send(dataplane, keyOf("oak", OWN, "10.65.1.9"));
+    await kernel.advance(1000);
+    assert.deepEqual(
+      kernel.routes.writes.filter((write) => write.includes("address")),
+      ["replace-address 10.65.1.9/32", "delete-address 10.65.1.1/32"],
+    );
+    assert.equal(table().filter((route) => route.includes(DEVICE)).length, 1);
+    await dataplane.stop();
+  });
+
   it("leaves alone the endpoint that the kernel has learned", async () => {
     await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
     kernel.wireguard.change({ name: DEVICE, peers: [{ publicKey: ELM, endpoint: "198.51.100.7:1024" }] });
