@@ -62,6 +62,22 @@ describe("BgpPeerAddresses", () => {
     await dataplane.stop();
   });
 
+  it("leaves the workload's routes and neighbours in place, though the kernel drops them with the last address", async () => {
+    const seen = (): readonly string[][] => [host.routes.listing(), host.routes.neighbourListing()];
+    const withMac = { ipv4_nets: ["10.65.0.7/32"], mac: "ee:00:00:00:00:01" };
+    await send(dataplane, peering("10.0.0.9"), workload("a", { ...withMac, local_bgp_peer: { bgp_peer_name: "p" } }));
+    await send(dataplane, IN_SYNC);
+    const before = seen();
+    assert.deepEqual(before.flat().length, 2);
+    // One pass of the loop each, without any time in between.
+    await host.send(dataplane, peering("10.0.0.8"));
+    assert.deepEqual([addresses(), seen()], [["5 10.0.0.8/32 link"], before]);
+    await host.advance(500);
+    await host.send(dataplane, workload("a", withMac));
+    assert.deepEqual([addresses(), seen()], [[], before]);
+    await dataplane.stop();
+  });
+
   it("comes with the interface, and again with the next one of its name", async () => {
     host.routes.removeLink(DEVICE);
     await send(dataplane, peering("10.0.0.9"), peer("a"), IN_SYNC);

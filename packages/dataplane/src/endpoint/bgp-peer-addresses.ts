@@ -7,6 +7,7 @@ import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK } from "../device/de
 import type { DriftItem } from "../drift/drift-report.ts";
 import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
+import { Listeners } from "../manager/listeners.ts";
 import type { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 import { isWorkloadInterface } from "../route/route-ownership.ts";
 
@@ -24,9 +25,13 @@ const FULL_LENGTH = { 4: 32, 6: 128 } as const;
  * address of another kind, or on another interface, is somebody else's. While nobody has ever asked for a peering
  * address, nothing is listed and nothing is removed.
  *
+ * To be brought into the kernel ahead of routes: with the last IPv4 address of an interface, the kernel drops all routes
+ * and neighbours of it without a word.
  * Invariant: `#known` has every peering address that there was since the start.
  */
 export class BgpPeerAddresses implements DeviceWork {
+  /** An interface that may have lost its IPv4 routes and neighbours. */
+  readonly onAddressGone: Listeners<string> = new Listeners();
   readonly #config: DataplaneConfig;
   readonly #endpoints: WorkloadEndpoints;
   readonly #interfaces: Interfaces;
@@ -92,6 +97,7 @@ export class BgpPeerAddresses implements DeviceWork {
           if (hasErrno(error, "ENODEV", "EADDRNOTAVAIL")) continue;
           failures.push(`${operation.kind}: ${error.message}`);
         }
+      for (const { name, operations: done } of plans) if (done.some(isIpv4Loss)) this.onAddressGone.notify(name);
     } catch (error) {
       failures.push(`List addresses of BGP peers: ${messageOf(error)}`);
     }
@@ -157,6 +163,10 @@ interface Plan {
   readonly operations: readonly RouteOperation[];
   /** The same text: neither the interface nor what is wanted of it has changed. */
   readonly state: string;
+}
+
+function isIpv4Loss(operation: RouteOperation): boolean {
+  return operation.kind === "delete-address" && !isIpv6(operation.address.address);
 }
 
 function isIpv6(address: string): boolean {

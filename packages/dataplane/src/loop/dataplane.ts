@@ -1,5 +1,6 @@
 import { Backoff, type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { ToDataplane } from "@bulrush/proto";
+import type { DeviceWork } from "../device/device-work.ts";
 import type { DriftReport } from "../drift/drift-report.ts";
 import { notReady } from "../drift/inspect-kernel.ts";
 import type { DataplaneEvents, InspectableDataplane } from "../handle.ts";
@@ -38,8 +39,9 @@ export interface DataplaneOptions {
  *                                                            │ both
  *                      ┌─────────────────────────────────────┘
  *                      v
- *     throttle ──> deferred work ──> addresses released: ──> nf_tables batch ──> routes, ──> sysctls ──> statuses ──> onApplied
- *        ^                           route and flows go          │   │           neighbours      │
+ *     throttle ──> deferred work ──> peering addresses; ───> nf_tables batch ──> routes, ──> sysctls ──> statuses ──> onApplied
+ *        ^                           addresses released:         │   │           neighbours      │
+ *        │                           route and flows go          │   │               │           │
  *        │                               │ failures              │   │               │ failures  │ failures
  *        └────── retry, 100 ms to 10 s ──┴───────────────────────│───┴───────────────┴───────────┘
  *                                                                v 10 tries fail
@@ -109,6 +111,7 @@ class DataplaneLoop implements InspectableDataplane {
     this.#running?.programmer.queueRefresh();
     this.#running?.state.routes.queueResync();
     for (const device of this.#running?.state.devices ?? []) device.queueResync();
+    this.#running?.state.peerAddresses.queueResync();
     this.#running?.state.hostSysctls.queueResync();
     this.#running?.state.sysctls.queueResync();
     this.#setDirty();
@@ -250,6 +253,7 @@ class DataplaneLoop implements InspectableDataplane {
     this.#dirty = false;
     const failures: string[] = [];
     state.completeDeferredWork();
+    this.#devicesStep([state.peerAddresses], "peer", programmer, failures);
     const released = this.#routesStep(state, failures, () =>
       state.routes.release(kernel.routes, kernel.conntrack, this.#clock.monotonicMs()),
     );
@@ -263,7 +267,7 @@ class DataplaneLoop implements InspectableDataplane {
     if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
     // Once routes say where flows lead.
     failures.push(...recheck.run());
-    this.#devicesStep(state, programmer, failures);
+    this.#devicesStep(state.devices, "device", programmer, failures);
     failures.push(...state.mtuFile.apply(kernel.files));
     this.#sysctlsStep(state.sysctls, failures);
     drift.settle();
@@ -294,7 +298,7 @@ class DataplaneLoop implements InspectableDataplane {
     }
   }
 
-  #devicesStep({ devices }: HostState, programmer: RulesetProgrammer, failures: string[]): void {
+  #devicesStep(devices: readonly DeviceWork[], timer: string, programmer: RulesetProgrammer, failures: string[]): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [i, device] of devices.entries()) {
       const result = device.apply(this.#options.kernel.routes, nowMs, this.#options.kernel, (transaction) =>
@@ -304,7 +308,7 @@ class DataplaneLoop implements InspectableDataplane {
       this.#running?.drift.repaired(result.repaired ?? []);
       failures.push(...result.failures);
       for (const warning of result.warnings ?? []) this.#options.events.onLog?.("warn", warning, {});
-      if (result.againAtMs !== undefined) this.#wakeIn(`device ${i}`, Math.max(0, result.againAtMs - nowMs));
+      if (result.againAtMs !== undefined) this.#wakeIn(`${timer} ${i}`, Math.max(0, result.againAtMs - nowMs));
     }
   }
 

@@ -26,7 +26,9 @@ export interface HostState extends Manager {
   readonly endpoints: WorkloadEndpoints;
   readonly ruleset: RulesetManagers;
   readonly routes: RoutesManager;
-  /** In the order in which they are brought into the kernel. */
+  /** Ahead of routes. */
+  readonly peerAddresses: BgpPeerAddresses;
+  /** In the order in which they are brought into the kernel, after routes. */
   readonly devices: readonly DeviceWork[];
   /** Among {@link devices}. */
   readonly offload: FlowtableDevices;
@@ -54,6 +56,7 @@ export function createHostState(
   const { hostEndpoints } = ruleset;
   const ipip = new IpipDevice(config, interfaces);
   const peerAddresses = new BgpPeerAddresses(config, endpoints, interfaces);
+  peerAddresses.onAddressGone.add((name) => routes.touchInterface(name));
   const mtuFile = new MtuFile(config, interfaces);
   const { tables } = ruleset;
   const wireguard = [...tables.keys()].map((family) => new WireguardDeviceManager(family, config, interfaces));
@@ -68,13 +71,13 @@ export function createHostState(
     devices: [
       migrations,
       ipip,
-      peerAddresses,
       new BandwidthManager(endpoints, interfaces, config.interfacePrefixes),
       ...wireguard,
       offload,
       // Once rules and routes are there: what is announced is sent for.
       reachability,
     ],
+    peerAddresses,
     offload,
     sysctls,
     hostSysctls: new HostSysctls(config),

@@ -16,6 +16,7 @@ export function inspectRunning(
     parts: {
       nf_tables: () => programmer.inspect(),
       routes: () => state.routes.inspect(kernel.routes, nowMs),
+      addresses: () => state.peerAddresses.inspect(kernel.routes),
       devices: () => state.devices.flatMap((device) => device.inspect?.(kernel.routes, kernel) ?? []),
       settings: () => [state.hostSysctls, state.sysctls].flatMap((part) => part.inspect(kernel.sysctls)),
     },

@@ -155,7 +155,7 @@ export function startRunning(
   refresh("nft-refresh", periods.length === 0 ? 0 : Math.min(...periods), () => programmer.queueRefresh());
   refresh("route-refresh", parsed.routeRefreshMs, () => {
     state.routes.queueResync();
-    for (const device of state.devices) device.queueResync();
+    for (const device of [state.peerAddresses, ...state.devices]) device.queueResync();
   });
   refresh("interface-refresh", parsed.interfaceRefreshMs, () => {
     for (const part of [state.hostSysctls, state.sysctls]) part.queueResync();

@@ -18,8 +18,8 @@ function withoutHooks(state: TableState): TableState {
 }
 
 /** True when packets come to the table. */
-export function isLive(table: Pick<TableReadback, "chains">): boolean {
-  return [...table.chains.values()].some(({ base }) => base !== undefined);
+export function isLive(table: Pick<TableReadback, "asleep" | "chains">): boolean {
+  return !table.asleep && [...table.chains.values()].some(({ base }) => base !== undefined);
 }
 
 /** Writes tables that no packet comes to yet. They must not exist. May be cut into parts. */

@@ -203,9 +203,11 @@ export class FakeRoutes implements RouteAccess {
       if (this.#addresses[i]?.device === device) this.#addresses.splice(i, 1);
   }
 
-  #dropRoutesOf(device: number): void {
-    for (const [key, route] of this.#routes) if (route.device === device) this.#routes.delete(key);
-    for (const [key, neighbour] of this.#neighbours) if (neighbour.device === device) this.#neighbours.delete(key);
+  #dropRoutesOf(device: number, which: (address: string) => boolean = () => true): void {
+    for (const [key, route] of this.#routes)
+      if (route.device === device && which(route.destination)) this.#routes.delete(key);
+    for (const [key, neighbour] of this.#neighbours)
+      if (neighbour.device === device && which(neighbour.address ?? "")) this.#neighbours.delete(key);
   }
 
   #addVxlan({ mac, mtu = 1500, name, up = false, ...settings }: VxlanLink): string | undefined {
@@ -296,6 +298,12 @@ export class FakeRoutes implements RouteAccess {
         const at = this.#addresses.findIndex((known) => known.device === device && known.address === address);
         if (at < 0) return "EADDRNOTAVAIL";
         this.#addresses.splice(at, 1);
+        // fib_disable_ip(): with the last IPv4 address, the kernel drops all IPv4 routes of the device, and tells nobody.
+        if (
+          !address.includes(":") &&
+          !this.#addresses.some((known) => known.device === device && isIpv4(known.address))
+        )
+          this.#dropRoutesOf(device, isIpv4);
         this.emit({ kind: "address-gone", address: operation.address });
         return undefined;
       }
@@ -307,6 +315,10 @@ export class FakeRoutes implements RouteAccess {
 
 function keyOf({ destination, metric, table = MAIN_TABLE }: Route): string {
   return `${destination} ${metric ?? 0} ${table}`;
+}
+
+function isIpv4(text: string): boolean {
+  return !text.includes(":");
 }
 
 function neighbourKey({ address, device, forwarding, mac }: Neighbour): string {

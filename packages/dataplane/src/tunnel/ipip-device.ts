@@ -116,11 +116,14 @@ export class IpipDevice implements DeviceWork {
     if (this.#enabled === true && (link.mtu !== mtu || !link.up))
       operations.push({ kind: "change-link", link: link.index, change: { mtu, up: true } });
     const wanted = new Set(this.#enabled === true ? this.#addresses : []);
+    const stale: RouteOperation[] = [];
     for (const known of access.addresses())
       if (known.device === link.index && !known.address.includes(":") && !wanted.delete(known.address))
-        operations.push({ kind: "delete-address", address: known });
+        stale.push({ kind: "delete-address", address: known });
     for (const address of wanted)
       operations.push({ kind: "replace-address", address: { device: link.index, address } });
+    // Last: with the last address of a device, the kernel drops all of its routes.
+    operations.push(...stale);
     if (operations.length > 0) yield operations;
   }
 }

@@ -80,8 +80,9 @@ describe("planVxlanDevice()", () => {
     const six: InterfaceAddress = { device: 9, address: "fd00::9/128" };
     const elsewhere: InterfaceAddress = { device: 2, address: "192.168.0.1/24" };
     assert.deepEqual(planVxlanDevice(WANTED, LINK, [other, six, elsewhere], 4).operations, [
-      { kind: "delete-address", address: other },
+      // With the last one, the kernel would drop all routes of the device.
       { kind: "replace-address", address: { device: 9, address: "10.65.0.0/32", noDad: true } },
+      { kind: "delete-address", address: other },
     ]);
   });
 

@@ -48,14 +48,17 @@ export function planVxlanDevice(
     operations.push({ kind: "change-link", link: link.index, change: { ...mtu, ...up } });
   const full = `${address}/${family === 4 ? 32 : 128}`;
   let present = false;
+  const stale: RouteOperation[] = [];
   for (const known of addresses) {
     if (known.device !== link.index || parseCidr(known.address)?.family !== family) continue;
     if (known.address === full) present = true;
     // The kernel's own, which IPv6 needs.
-    else if (!known.address.startsWith("fe80:")) operations.push({ kind: "delete-address", address: known });
+    else if (!known.address.startsWith("fe80:")) stale.push({ kind: "delete-address", address: known });
   }
   if (!present)
     operations.push({ kind: "replace-address", address: { device: link.index, address: full, noDad: true } });
+  // Last: with the last IPv4 address of a device, the kernel drops all of its routes.
+  operations.push(...stale);
   return { kind: "adjust", operations, index: link.index };
 }
 
