@@ -93,7 +93,7 @@ describe("endpoint settings and status", () => {
   it("InterfaceSysctls.apply() says nothing of an interface that goes while it is at it, which stays down", () => {
     endpoints.onUpdate(workload("a", NETS));
     link("calia", 5, true);
-    const { write } = kernel;
+    const write = kernel.write.bind(kernel);
     kernel.write = () => {
       throw Object.assign(new Error("no such file or directory"), { code: "ENOENT" });
     };
