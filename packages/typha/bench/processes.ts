@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -7,6 +7,8 @@ import { createInterface } from "node:readline";
 import { reference } from "./reference.ts";
 import { median } from "./row.ts";
 
+/** Certificates of the tests; what is built has none. */
+const CERTIFICATES = join(import.meta.dirname, "../src/testing/certificates");
 const SERVER_CORE = 0;
 const CLIENT_CORE = 1;
 
@@ -26,12 +28,7 @@ export interface PairOptions {
 export async function runPair<T>({ keys, perTick, clients, args, isLean = false }: PairOptions): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), "bulrush-bench-"));
   const controlPath = join(directory, "control");
-  const server = start(SERVER_CORE, "server.ts", [
-    controlPath,
-    String(keys),
-    String(perTick),
-    ...(isLean ? ["lean"] : []),
-  ]);
+  const server = startServer([controlPath, CERTIFICATES, String(keys), String(perTick), ...(isLean ? ["lean"] : [])]);
   try {
     const ports = (await firstLine(server)).split(" ");
     const driver = start(CLIENT_CORE, clients, [controlPath, ...ports, ...args.map(String)]);
@@ -73,15 +70,27 @@ export async function medians<K extends string>(
   return Object.fromEntries(names.map((name) => [name, median(runs.map((run) => run[name]))])) as Record<K, number>;
 }
 
-/** A process of this bench on one core, where the machine has several and can pin. */
+let isBuilt = false;
+
+/** The server as it ships: built. What Node needs to run TypeScript as it is takes 30 MB, and is in no image. */
+function startServer(args: readonly string[]): ChildProcess {
+  const root = join(import.meta.dirname, "../../..");
+  if (!isBuilt) {
+    // The standard output is for rows.
+    execFileSync(join(root, "node_modules/.bin/tsc"), ["-b", "packages/typha"], { cwd: root, stdio: ["ignore", 2, 2] });
+    isBuilt = true;
+  }
+  return startNode(SERVER_CORE, [join(root, "packages/typha/dist/bench/server.js"), ...args]);
+}
+
+/** A process of this bench, from its source. */
 function start(core: number, file: string, args: readonly string[]): ChildProcess {
-  const node = [
-    process.execPath,
-    "--conditions=bulrush-source",
-    "--expose-gc",
-    join(import.meta.dirname, file),
-    ...args,
-  ];
+  return startNode(core, ["--conditions=bulrush-source", join(import.meta.dirname, file), ...args]);
+}
+
+/** On one core, where the machine has several and can pin. */
+function startNode(core: number, args: readonly string[]): ChildProcess {
+  const node = [process.execPath, "--expose-gc", ...args];
   const [command = "", ...rest] = availableParallelism() > 1 ? ["taskset", "-c", String(core), ...node] : node;
   return spawn(command, rest, { stdio: ["ignore", "pipe", "inherit"] });
 }

@@ -1,11 +1,12 @@
 /**
  * The server process of the benches: cache, feeder, server and listener as Typha has them, without a datastore.
- * argv: control socket path, keys, KVs per tick, and `lean` where the memory of this process is measured: then endpoints
+ * argv: control socket path, directory of the certificates, keys, KVs per tick, and `lean` where the memory of this process is measured: then endpoints
  * are made as they are published and not kept. Prints the sync port and the floor port.
  */
 import { type AddressInfo, createServer } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { once } from "node:events";
+import { join } from "node:path";
 import { systemClock } from "@bulrush/base";
 import { createMetrics, silentLogger } from "@bulrush/service";
 import { SnapshotCache } from "../src/cache/snapshot-cache.ts";
@@ -17,12 +18,11 @@ import { createServerMetrics } from "../src/server/server-metrics.ts";
 import { DEFAULT_SERVER_SETTINGS } from "../src/server/settings.ts";
 import { SyncServer } from "../src/server/sync-server.ts";
 import { readTlsMaterial, tlsServerOptions } from "../src/server/tls-material.ts";
-import { certificateFile } from "../src/testing/websocket-client.ts";
 import { type Answer, type Command, onLines, sharedClockMs } from "./control.ts";
 import { TurnWatch } from "./turn-watch.ts";
 import { Workload } from "./workload.ts";
 
-const [controlPath = "", keys = "", perTick = "", lean] = process.argv.slice(2);
+const [controlPath = "", certificates = "", keys = "", perTick = "", lean] = process.argv.slice(2);
 keepNurserySmall();
 const workload = new Workload(Number(keys), { isKept: lean !== "lean" });
 const clock = systemClock();
@@ -42,9 +42,9 @@ const server: SyncServer = new SyncServer({
   metrics,
 });
 const tls = {
-  keyFile: certificateFile("server.key"),
-  certFile: certificateFile("server.crt"),
-  caFile: certificateFile("ca.crt"),
+  keyFile: join(certificates, "server.key"),
+  certFile: join(certificates, "server.crt"),
+  caFile: join(certificates, "ca.crt"),
   clientRule: { commonName: "typha-client" },
 };
 const listener = new SyncListener({
