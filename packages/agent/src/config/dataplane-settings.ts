@@ -392,7 +392,7 @@ export const DATAPLANE_SETTINGS: ConfigTable<DataplaneSettings> = defineConfig<D
   LocalSubnetL2Reachability: {
     type: oneOf(["Disabled", "PodsAndLoadBalancers"]),
     default: "Disabled",
-    doc: "Whether the host answers ARP and neighbour discovery on its own networks for those of its pods, and for its share of load balancers' addresses, that lie in such a network and in a pool without encapsulation.",
+    doc: "Whether the host answers ARP and neighbour discovery on its own networks for those of its pods, and for its share of load balancers' addresses, that lie in such a network and in a pool without encapsulation. Needs NET_RAW.",
   },
   LocalSubnetL2ReachabilityRefreshInterval: {
     type: seconds(),
