@@ -7,6 +7,8 @@ export type { FlowBatch, FlowRecord } from "./flow-log/flow-record.ts";
 export type { DataplaneEvents, DataplaneHandle, DataplaneWorkerOptions, InspectableDataplane } from "./handle.ts";
 export type { Kernel, RouteAccess, Sysctls } from "./kernel/kernel.ts";
 export { createDataplane, type DataplaneOptions } from "./loop/dataplane.ts";
+export { PacketJudge } from "./recheck/judge-packet.ts";
+export type { JudgedPacket } from "./recheck/judged-packet.ts";
 export { renderRuleset } from "./render/render-ruleset.ts";
 export type { DataplaneCounters, DataplaneStatus, DriftKind, EndpointStatus, FromDataplane } from "./status.ts";
 export { readWireguardDevices } from "./wireguard/read-wireguard.ts";
