@@ -1,7 +1,8 @@
 /**
  * The server process of the benches: cache, feeder, server and listener as Typha has them, without a datastore.
- * argv: control socket path, directory of the certificates, keys, KVs per tick, and `lean` where the memory of this process is measured: then endpoints
- * are made as they are published and not kept. Prints the sync port and the floor port.
+ * argv: control socket path, directory of the certificates, keys, KVs per tick, and `lean` where the memory of this
+ * process is measured: then endpoints are made as they are published and not kept. Prints the sync port and the floor
+ * port.
  */
 import { type AddressInfo, createServer } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
