@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
+import { NetlinkError } from "@bulrush/netlink";
 import type { DataplaneHandle } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
 import { clusterRoute, encapsulation, hostEndpoint, IN_SYNC, tunnelEnd } from "../testing/messages.ts";
@@ -161,6 +162,30 @@ describe("VXLAN", () => {
       await host.advance(1000);
       assert.equal(device(), undefined);
       assert.deepEqual(routes(), []);
+    });
+
+    it("is not given up when it cannot be deleted at first, and that is told until it is gone", async () => {
+      start();
+      await host.send(dataplane, ON, OWN, ELM, ELM_BLOCK, IN_SYNC);
+      const apply = host.routes.apply.bind(host.routes);
+      let refusals = 5;
+      host.routes.apply = (operations) => {
+        const [operation] = operations;
+        if (operation?.kind !== "delete-link" || refusals === 0) return apply(operations);
+        refusals--;
+        const error = new NetlinkError("EBUSY", {
+          code: "NETLINK_REFUSED",
+          op: "Delete link",
+          errno: 16,
+          errnoName: "EBUSY",
+        });
+        return [{ index: 0, operation, error }];
+      };
+      await host.send(dataplane, encapsulation());
+      await host.advance(100);
+      assert.deepEqual([device() === undefined, host.status?.phase], [false, "retrying"]);
+      await host.advance(20_000);
+      assert.deepEqual([refusals, device(), host.status?.phase], [0, undefined, "in-sync"]);
     });
 
     const mtus: readonly (readonly [what: string, settings: Record<string, string>, mtu: number])[] = [

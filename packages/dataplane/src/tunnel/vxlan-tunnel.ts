@@ -124,7 +124,8 @@ export class VxlanTunnel {
     } catch (error) {
       failures.push(`Look at ${this.deviceName}: ${messageOf(error)}`);
     }
-    this.#isDirty = false;
+    // On or off: it is not as wanted until all of it has worked.
+    this.#isDirty = failures.length > 0;
     this.#nextCheckMs = nowMs + (failures.length > 0 ? RETRY_MS : CHECK_MS);
     return { name: this.deviceName, writes, drift: wasAsked ? 0 : writes, failures, againAtMs: this.#againAt() };
   }
