@@ -28,7 +28,7 @@ import { datastoreOf } from "./source/datastore-writer.ts";
 import { StateStore } from "./state/state-store.ts";
 import { StatusReporter } from "./status/status-reporter.ts";
 import { registerWireguardMetrics } from "./report/wireguard-metrics.ts";
-import { tunnelAddresses, wireguardKeys } from "./tunnel/start-tunnel-addresses.ts";
+import { machineArrivals, tunnelAddresses, wireguardKeys } from "./tunnel/start-tunnel-addresses.ts";
 
 const PROGRAM = "bulrush-agent";
 const STOP_TIMEOUT_MS = 10_000;
@@ -129,6 +129,9 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const keys = wireguardKeys({ config, env: options.env, clock, logger });
   shutdown.onStop("WireGuard keys", () => keys.stop());
   listeners.push({ onDataplane: (message) => keys.onDataplane(message) });
+  const arrivals = machineArrivals({ config, env: options.env, clock, logger });
+  shutdown.onStop("machine arrivals", () => arrivals.stop());
+  listeners.push({ onDataplane: (message) => arrivals.onDataplane(message) });
   if (config.TunnelAddresses === "Enabled") {
     const addresses = tunnelAddresses({ config, env: options.env, clock, logger, metrics: started.metrics });
     shutdown.onStop("tunnel addresses", () => addresses.stop());

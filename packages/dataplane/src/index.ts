@@ -10,6 +10,12 @@ export { createDataplane, type DataplaneOptions } from "./loop/dataplane.ts";
 export { PacketJudge } from "./recheck/judge-packet.ts";
 export type { JudgedPacket } from "./recheck/judged-packet.ts";
 export { renderRuleset } from "./render/render-ruleset.ts";
-export type { DataplaneCounters, DataplaneStatus, DriftKind, EndpointStatus, FromDataplane } from "./status.ts";
+export type {
+  DataplaneCounters,
+  DataplaneStatus,
+  DriftKind,
+  EndpointStatus,
+  FromDataplane,
+} from "./status.ts";
 export { readWireguardDevices } from "./wireguard/read-wireguard.ts";
 export { startDataplaneWorker } from "./worker/start-worker.ts";

@@ -50,13 +50,22 @@ export type FromDataplane =
   | { readonly msg: "WorkloadEndpointStatusRemove"; readonly id: WorkloadEndpointID }
   | { readonly msg: "HostEndpointStatusUpdate"; readonly id: string; readonly status: EndpointStatus }
   | { readonly msg: "HostEndpointStatusRemove"; readonly id: string }
-  | WireguardStatusUpdate;
+  | WireguardStatusUpdate
+  | LiveMigrationArrival;
 
 /** The key of this host's WireGuard device is another than the datastore has. "": there is no device. */
 export interface WireguardStatusUpdate {
   readonly msg: "WireguardStatusUpdate";
   readonly ip_version: 4 | 6;
   readonly public_key: string;
+}
+
+/** A machine that was to move here has said that it is here. Sent once for each migration. */
+export interface LiveMigrationArrival {
+  readonly msg: "LiveMigrationArrival";
+  readonly id: WorkloadEndpointID;
+  /** Of both families, without lengths. */
+  readonly addresses: readonly string[];
 }
 
 export type EndpointStatus = "up" | "down" | "error";

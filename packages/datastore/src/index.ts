@@ -61,4 +61,5 @@ export {
   type TunnelAddressOptions,
   type TunnelAddressResult,
 } from "./tunnel/reconcile-node.ts";
+export { takeOverAddress } from "./tunnel/take-over-address.ts";
 export { publishWireguardKey } from "./tunnel/wireguard-key.ts";

@@ -265,7 +265,10 @@ export class LiveDataplane implements DataplaneHandle {
 }
 
 function endpointOf(
-  message: Exclude<FromDataplane, { readonly msg: "DataplaneInSync" | "WireguardStatusUpdate" }>,
+  message: Exclude<
+    FromDataplane,
+    { readonly msg: "DataplaneInSync" | "WireguardStatusUpdate" | "LiveMigrationArrival" }
+  >,
 ): string {
   return typeof message.id === "string" ? `host/${message.id}` : `workload/${workloadIdText(message.id)}`;
 }

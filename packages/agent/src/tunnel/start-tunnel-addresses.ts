@@ -1,16 +1,17 @@
 import type { Clock } from "@bulrush/base";
-import { publishWireguardKey, reconcileTunnelAddresses } from "@bulrush/datastore";
+import { publishWireguardKey, reconcileTunnelAddresses, takeOverAddress } from "@bulrush/datastore";
 import type { Logger, Metrics } from "@bulrush/service";
 import type { FelixConfig } from "../config/felix-config.ts";
 import { datastoreOf, withDatastoreWriter } from "../source/datastore-writer.ts";
 import { WireguardKeys } from "./wireguard-keys.ts";
+import { MachineArrivals } from "./machine-arrivals.ts";
 import { TunnelAddresses } from "./tunnel-addresses.ts";
 
 /** Of one comparison with the pools, waiting for others that write the same records included. */
 const LIMIT_MS = 120_000;
 
-/** Of one write of a key. */
-const KEY_LIMIT_MS = 30_000;
+/** Of one write of a key, or of the owner of an address. */
+const WRITE_LIMIT_MS = 30_000;
 
 /** {@link WireguardKeys} on the datastore that the settings name. It is opened only when there is a key to tell. */
 export function wireguardKeys(options: {
@@ -25,9 +26,32 @@ export function wireguardKeys(options: {
     random: Math.random,
     logger,
     publish: async (family, publicKey) =>
-      withDatastoreWriter(datastoreOf(config, env), { clock, limitMs: KEY_LIMIT_MS }, (writer, signal) =>
+      withDatastoreWriter(datastoreOf(config, env), { clock, limitMs: WRITE_LIMIT_MS }, (writer, signal) =>
         publishWireguardKey(writer, { node: config.FelixHostname, family, publicKey, signal }),
       ),
+  });
+}
+
+/** {@link MachineArrivals} on the datastore that the settings name. It is opened only when a machine has come. */
+export function machineArrivals(options: {
+  readonly config: FelixConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}): MachineArrivals {
+  const { clock, config, env, logger } = options;
+  return new MachineArrivals({
+    clock,
+    random: Math.random,
+    logger,
+    async takeOver(address, pod) {
+      const datastore = datastoreOf(config, env);
+      // Addresses out of the networks of nodes have no owners.
+      if (datastore.usePodCIDR === true) return false;
+      return withDatastoreWriter(datastore, { clock, limitMs: WRITE_LIMIT_MS }, (writer, signal) =>
+        takeOverAddress(writer, { address, pod, signal }),
+      );
+    },
   });
 }
 

@@ -82,7 +82,11 @@ export function createHostState(
     sysctls,
     hostSysctls: new HostSysctls(config),
     statuses,
-    messages: () => [...statuses.changes(), ...wireguard.flatMap((device) => device.takeMessages())],
+    messages: () => [
+      ...statuses.changes(),
+      ...wireguard.flatMap((device) => device.takeMessages()),
+      ...migrations.takeArrivals(),
+    ],
     statusFiles: prefix === "" ? undefined : new StatusFiles(prefix),
     mtuFile,
     onUpdate(message: ToDataplane): void {

@@ -35,6 +35,23 @@ describe("R23: LiveMigrations", () => {
     dataplane = host.start();
   });
 
+  it("tells once that the machine has come, with its addresses", async () => {
+    const arrivals = (): unknown[] => host.messages.filter(({ msg }) => msg === "LiveMigrationArrival");
+    await send(machine("target"), IN_SYNC);
+    assert.deepEqual(arrivals(), []);
+    await arrive();
+    await arrive();
+    const { id } = workload("a");
+    assert.deepEqual(arrivals(), [{ msg: "LiveMigrationArrival", id, addresses: ["10.65.0.7"] }]);
+    await send(machine());
+    await send(machine("target"));
+    await arrive();
+    assert.equal(arrivals().length, 2);
+    host.isDeaf = true;
+    await send(workloadRemove("a"), machine("target"));
+    assert.equal(arrivals().length, 2, "nobody knows whether it has come");
+  });
+
   it("the target has no route and no neighbour until the machine says that it is here, and an elevated one then", async () => {
     await send(machine("target"), IN_SYNC);
     await host.advance(60_000);

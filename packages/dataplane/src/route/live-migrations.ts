@@ -1,4 +1,5 @@
 import { messageOf } from "@bulrush/base";
+import { formatAddress, isHostCidr, parseCidr } from "@bulrush/ip";
 import type { AnnouncementWatch } from "@bulrush/netlink";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK } from "../device/device-work.ts";
@@ -6,6 +7,7 @@ import type { Kernel, RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import { Listeners } from "../manager/listeners.ts";
 import type { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
+import type { LiveMigrationArrival } from "../status.ts";
 
 /** How often the targets of migrations are listened to. */
 const LISTEN_MS = 100;
@@ -38,6 +40,7 @@ export class LiveMigrations implements DeviceWork {
   readonly #endpoints: WorkloadEndpoints;
   readonly #interfaces: Interfaces;
   readonly #migrations = new Map<string, Migration>();
+  #arrivals: LiveMigrationArrival[] = [];
 
   constructor(config: DataplaneConfig, endpoints: WorkloadEndpoints, interfaces: Interfaces) {
     this.#convergenceMs = config.liveMigrationConvergenceMs;
@@ -50,6 +53,13 @@ export class LiveMigrations implements DeviceWork {
   priorityOf(name: string): "none" | "elevated" | "normal" {
     const kind = this.#migrations.get(name)?.kind;
     return kind === undefined || kind === "unheard" ? "normal" : kind === "target" ? "none" : "elevated";
+  }
+
+  /** The machines that have come since the last call. */
+  takeArrivals(): readonly LiveMigrationArrival[] {
+    const arrivals = this.#arrivals;
+    this.#arrivals = [];
+    return arrivals;
   }
 
   queueResync(): void {
@@ -70,6 +80,7 @@ export class LiveMigrations implements DeviceWork {
         if (heard === "nothing") continue;
         migration.watch?.close();
         this.#migrations.set(name, { kind: heard === "the machine" ? "live" : "unheard" });
+        if (heard === "the machine") this.#noteArrival(name);
         this.onChange.notify(name);
         again(nowMs);
       } else if (migration.kind === "time-wait") {
@@ -86,6 +97,17 @@ export class LiveMigrations implements DeviceWork {
   stop(): void {
     for (const migration of this.#migrations.values()) if (migration.kind === "target") migration.watch?.close();
     this.#migrations.clear();
+  }
+
+  #noteArrival(name: string): void {
+    const workload = this.#endpoints.ownerOf(name);
+    if (workload === undefined) return;
+    const { ipv4_nets: v4, ipv6_nets: v6 } = workload.endpoint;
+    const addresses = [...v4, ...v6].flatMap((net) => {
+      const cidr = parseCidr(net);
+      return cidr !== undefined && isHostCidr(cidr) ? [formatAddress(cidr)] : [];
+    });
+    this.#arrivals.push({ msg: "LiveMigrationArrival", id: workload.id, addresses });
   }
 
   #noteRole(name: string): void {
