@@ -44,6 +44,21 @@ describe("IpipDevice", () => {
     await dataplane.stop();
   });
 
+  for (const [who, routes] of [
+    ["Enabled", ["10.65.1.0/26 dev tunl0"]],
+    ["EnabledNoEncapOnly", []],
+    ["Disabled", []],
+  ] as const)
+    it(`is kept, and has its address, whoever writes the routes: ProgramClusterRoutes is ${who}`, async () => {
+      start({ ProgramClusterRoutes: who });
+      const far = { ip_pool_type: "IPIP", dst_node_name: "elm", dst_node_ip: "192.168.0.2" } as const;
+      await host.send(dataplane, ON, own("10.65.0.0/32"), clusterRoute("10.65.1.0/26", far), IN_SYNC);
+      await host.advance(1000);
+      const listed = host.routes.listing().map((line) => line.split(" ").slice(0, 3).join(" "));
+      assert.deepEqual([device()?.up, addresses(), listed], [true, ["10.65.0.0/32"], routes]);
+      await dataplane.stop();
+    });
+
   it("is brought up, where the kernel has made it, and loses other addresses", async () => {
     host.routes.setLink(7, "tunl0", false);
     host.routes.addAddress(7, "10.99.0.1/32");
