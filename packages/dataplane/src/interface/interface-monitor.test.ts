@@ -132,6 +132,37 @@ describe("InterfaceMonitor", () => {
     assert.deepEqual(seen(), ["cali2#6 up"]);
   });
 
+  it("resync() in the middle of a flap does not make it seen", async () => {
+    routes.setLink(2, "eth0");
+    routes.addAddress(2, "192.168.0.7/24");
+    const monitor = start();
+    changes.length = 0;
+    routes.moveAddress("192.168.0.7/24", undefined);
+    await clock.advance(50);
+    monitor.resync();
+    await clock.advance(40);
+    routes.addAddress(2, "192.168.0.7/24");
+    await clock.advance(1000);
+    assert.deepEqual(changes, []);
+  });
+
+  it("resync() finds an address that came, and lets one that went go after 100 ms", async () => {
+    routes.setLink(2, "eth0");
+    routes.addAddress(2, "192.168.0.7/24");
+    const monitor = start();
+    const addresses = routes.addresses.bind(routes);
+    routes.addresses = () => [{ device: 2, address: "192.168.0.8/24" }];
+    monitor.resync();
+    assert.deepEqual(seen(), ["eth0#2 up 192.168.0.7 192.168.0.8"]);
+    await clock.advance(100);
+    assert.deepEqual(seen(), ["eth0#2 up 192.168.0.8"]);
+    routes.addresses = addresses;
+    monitor.resync();
+    await clock.advance(100);
+    assert.deepEqual(seen(), ["eth0#2 up 192.168.0.7"]);
+    assert.equal(clock.pending, 0);
+  });
+
   it("reports a broken monitor as fatal", () => {
     start();
     routes.breakMonitor();

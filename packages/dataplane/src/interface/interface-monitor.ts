@@ -69,11 +69,11 @@ export class InterfaceMonitor {
     const listed = new Set(links.map(({ index }) => index));
     for (const [index, known] of this.#links) if (!listed.has(index)) this.#onGone(known.link);
     for (const link of links) this.#onLink(link);
-    for (const known of this.#links.values()) {
-      stopLeaving(known);
-      known.addresses.clear();
-    }
-    for (const address of addresses) this.#links.get(address.device)?.addresses.set(address.address, address);
+    const present = new Set(addresses.map(({ address, device }) => `${device} ${address}`));
+    for (const { addresses: known } of this.#links.values())
+      for (const address of known.values())
+        if (!present.has(`${address.device} ${address.address}`)) this.#onAddressGone(address);
+    for (const address of addresses) this.#noteAddress(address);
     for (const { link } of this.#links.values()) this.#publish(link.name);
   }
 
@@ -162,12 +162,17 @@ export class InterfaceMonitor {
   }
 
   #onAddress(address: InterfaceAddress): void {
+    const known = this.#noteAddress(address);
+    if (known !== undefined) this.#publish(known.link.name);
+  }
+
+  /** It is there: it does not leave any more. */
+  #noteAddress(address: InterfaceAddress): KnownLink | undefined {
     const known = this.#links.get(address.device);
-    if (known === undefined) return;
-    known.leaving.get(address.address)?.();
-    known.leaving.delete(address.address);
-    known.addresses.set(address.address, address);
-    this.#publish(known.link.name);
+    known?.leaving.get(address.address)?.();
+    known?.leaving.delete(address.address);
+    known?.addresses.set(address.address, address);
+    return known;
   }
 
   #onAddressGone({ address, device }: InterfaceAddress): void {
