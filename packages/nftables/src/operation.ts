@@ -37,7 +37,13 @@ export type RuleHandle = number;
  * unless `exclusive` is set (then EEXIST).
  */
 export type NftOperation =
-  | { readonly kind: "add-table"; readonly table: TableRef; readonly exclusive?: boolean }
+  | {
+      readonly kind: "add-table";
+      readonly table: TableRef;
+      readonly exclusive?: boolean;
+      /** True: no packet comes to its base chains, false: they do; of a table that is there too. Default: as it is. */
+      readonly asleep?: boolean;
+    }
   /** Takes everything in the table with it. */
   | { readonly kind: "delete-table"; readonly table: TableRef }
   | {

@@ -8,6 +8,8 @@ export interface TableReadback {
   readonly family: TableFamily;
   readonly name: string;
   readonly generation: number;
+  /** True: somebody has put it to sleep, and no packet comes to its base chains. */
+  readonly asleep: boolean;
   readonly chains: ReadonlyMap<string, ChainReadback>;
   /** Named sets; anonymous ones are part of the rules. */
   readonly sets: ReadonlyMap<string, SetReadback>;

@@ -33,8 +33,9 @@ export class Transaction {
     return this;
   }
 
-  addTable(table: TableRef): this {
-    return this.#one({ kind: "add-table", table });
+  /** `asleep` puts the table to sleep or wakes it, also one that is there. */
+  addTable(table: TableRef, asleep?: boolean): this {
+    return this.#one({ kind: "add-table", table, ...(asleep === undefined ? {} : { asleep }) });
   }
 
   deleteTable(table: TableRef): this {

@@ -78,6 +78,25 @@ describe("a change of our tables by somebody else", () => {
     assert.equal(host.status?.counters.drift.set, sets.ip);
   });
 
+  it("that puts a table to sleep is undone, in one stroke with nothing else, counted and named", async () => {
+    const before = host.nft.transactions.length;
+    const put = (transaction: Transaction): Transaction => flushWorkload(transaction.addTable(CALICO, true));
+    await host.editLoudly(put);
+    assert.equal(host.table()?.asleep, false);
+    assert.equal(host.missing(WORLD), "");
+    const [waking] = host.nft.transactions.slice(before);
+    const own = waking?.operations.filter(({ table }) => table.name === CALICO.name);
+    assert.deepEqual(own, [{ kind: "add-table", table: CALICO, asleep: false }]);
+    assert.deepEqual(
+      (await dataplane.inspect()).repairs[0]?.items.map(({ kind, name, what }) => [kind, name, what]),
+      [
+        ["table", "ip calico", "changed"],
+        ["chain", "ip filter-cali-tw-calia", "changed"],
+      ],
+    );
+    assert.equal(host.status?.counters.drift.chain, 2);
+  });
+
   it("is not looked for when the table is another's", async () => {
     const { reads } = host.nft;
     await host.editLoudly((transaction) => transaction.addTable(OTHER), ["ip other"]);

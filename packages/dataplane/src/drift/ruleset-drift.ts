@@ -34,9 +34,12 @@ export interface RulesetDrift {
 export function rulesetDrift(plan: Transaction, own: ReadonlySet<string> = new Set()): RulesetDrift {
   const tallies = new Map<string, Tally>();
   const missingTables = new Set<string>();
+  const sleeping: TouchedObject[] = [];
   for (const operation of plan.operations) {
     const { family, name } = operation.table;
-    if (operation.kind === "add-table") missingTables.add(`${family} ${name}`);
+    if (operation.kind === "add-table" && operation.asleep === undefined) missingTables.add(`${family} ${name}`);
+    // Counted with the chains, since it is those that no packet came to.
+    else if (operation.kind === "add-table") sleeping.push({ kind: "chain", name: `${family} ${name}` });
     const object = objectOf(operation);
     if (object === undefined || own.has(objectKey(object))) continue;
     const key = objectKey(object);
@@ -50,8 +53,12 @@ export function rulesetDrift(plan: Transaction, own: ReadonlySet<string> = new S
   }
   const found = [...tallies.values()];
   return {
-    objects: found.map(({ object }) => object),
-    items: [...tablesOf(missingTables, found), ...itemsOf(missingTables, found)],
+    objects: [...sleeping, ...found.map(({ object }) => object)],
+    items: [
+      ...sleeping.map(({ name }): DriftItem => ({ kind: "table", name, what: "changed", detail: "asleep (dormant)" })),
+      ...tablesOf(missingTables, found),
+      ...itemsOf(missingTables, found),
+    ],
   };
 }
 

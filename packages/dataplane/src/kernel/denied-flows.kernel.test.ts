@@ -85,17 +85,35 @@ kernelTests(import.meta.filename, () => {
     assert.deepEqual(tracked(), [80, 82]);
   });
 
-  it("a connection that came in while the rules alone were gone, and nobody looked, ends with the next start", async () => {
-    const allowed = await lab.openConnection("ext", A, 80);
-    assert.equal(await allowed("one"), "one");
-    await dataplane.stop();
-    lab.nft("flush table ip calico;");
-    const denied = await lab.openConnection("ext", A, 81);
-    assert.equal(await denied("one"), "one");
-    await start();
-    await until("the denied one is no more tracked", () => !tracked().includes(81));
-    assert.equal(await allowed("two"), "two");
-    assert.equal(await denied("two"), "");
+  for (const [what, change] of [
+    ["the rules alone were gone", "flush table ip calico;"],
+    ["the table was asleep", "table ip calico { flags dormant; }"],
+  ] as const)
+    it(`a connection that came in while ${what}, and nobody looked, ends with the next start`, async () => {
+      const allowed = await lab.openConnection("ext", A, 80);
+      assert.equal(await allowed("one"), "one");
+      await dataplane.stop();
+      lab.nft(change);
+      const denied = await lab.openConnection("ext", A, 81);
+      assert.equal(await denied("one"), "one");
+      await start();
+      await until("the denied one is no more tracked", () => !tracked().includes(81));
+      assert.equal(await allowed("two"), "two");
+      assert.equal(await denied("two"), "");
+    });
+
+  it("a table that is put to sleep under a running dataplane is woken, with what else was changed", async () => {
+    lab.nft(`table ip calico { flags dormant; }
+      delete chain ip calico filter-INPUT; flush chain ip calico filter-FORWARD;`);
+    const rules = (): string => lab.run("nft list table ip calico");
+    await until("all of it is back", () => {
+      const text = rules();
+      return (
+        !text.includes("dormant") && text.includes("chain filter-INPUT") && /filter-FORWARD \{[^}]*jump/.test(text)
+      );
+    });
+    assert.equal(await lab.connect("ext", A, 81), "silence");
+    assert.equal(await lab.connect("ext", A, 80), "connected");
   });
 
   it("a connection that came in while rules were flushed under a running dataplane ends with the repair", async () => {

@@ -26,6 +26,7 @@ import {
   standbyName,
   standbyOf,
 } from "./table-swap.ts";
+import { wakingAhead } from "./waking-ahead.ts";
 
 /** Tries of one apply, and the try from which on the table is made anew. */
 const MAX_TRIES = 10;
@@ -269,8 +270,9 @@ export class RulesetProgrammer {
     if (remakesIntervalSet(transaction)) this.#runAnew();
     else {
       const marks = this.#hasHoles ? (this.#options.onHoles?.() ?? []) : [];
-      const marked = marks.length === 0 ? transaction : new Transaction().push(...marks).append(transaction);
-      for (const part of setsAhead(marked)) this.#runCut(part);
+      const [first = new Transaction(), ...others] = wakingAhead(transaction);
+      const marked = marks.length === 0 ? first : new Transaction().push(...marks).append(first);
+      for (const part of [marked, ...others].flatMap(setsAhead)) this.#runCut(part);
     }
     this.#hasHoles = false;
   }

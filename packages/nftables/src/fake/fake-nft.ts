@@ -85,6 +85,7 @@ export class FakeNft implements NftConnection {
       family,
       name,
       generation: this.#generation,
+      asleep: table.asleep,
       chains: new Map(Array.from(table.chains, ([chain, state]) => [chain, chainReadback(chain, state, family)])),
       sets: new Map(sets.filter((set) => set.kind === "set").map((set) => [set.shape.name, setReadback(set)])),
       maps: new Map(sets.filter((set) => set.kind === "map").map((map) => [map.shape.name, mapReadback(map)])),

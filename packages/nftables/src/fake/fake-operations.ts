@@ -58,6 +58,8 @@ export class FakeOperations {
   readonly #hasDevice: (name: string) => boolean;
   readonly #hasFlowtables: boolean;
   readonly #copied = new Set<string>();
+  /** Tables that were put to sleep or woken. */
+  readonly #turned = new Set<string>();
   /** Some operation has done something. The kernel counts a generation for nothing less. */
   changed = false;
 
@@ -78,16 +80,29 @@ export class FakeOperations {
     if (operation.kind === "add-table") {
       if (this.tables.has(key)) {
         if (operation.exclusive === true) refuse("EEXIST");
+        this.#putToSleep(key, operation.asleep);
         return;
       }
       checkName(operation.table.name);
-      this.tables.set(key, { ref: operation.table, chains: new Map(), sets: new Map(), flowtables: new Map() });
+      const { asleep = false, table: ref } = operation;
+      this.tables.set(key, { ref, asleep, chains: new Map(), sets: new Map(), flowtables: new Map() });
       this.#copied.add(key);
       this.changed = true;
       return;
     }
     const table = this.#table(key);
     this.changed = this.#applyTo(table, operation) || this.changed;
+  }
+
+  /** As it is, where nothing is asked for. */
+  #putToSleep(key: string, asleep: boolean | undefined): void {
+    const table = this.#table(key);
+    if (asleep === undefined || asleep === table.asleep) return;
+    // Hooks are taken and given back when the transaction is done: until then nothing else may touch them.
+    if (this.#turned.has(key)) refuse("EINVAL");
+    this.#turned.add(key);
+    table.asleep = asleep;
+    this.changed = true;
   }
 
   /** Returns whether anything was done. */
@@ -97,6 +112,7 @@ export class FakeOperations {
         this.tables.delete(tableKey(table.ref));
         return true;
       case "add-chain":
+        if (operation.base !== undefined && this.#turned.has(tableKey(table.ref))) refuse("EINVAL");
         return addChain(table, operation.chain, operation.base, operation.exclusive === true);
       case "delete-chain":
         return deleteChain(table, operation.chain);

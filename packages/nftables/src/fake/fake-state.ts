@@ -7,6 +7,7 @@ import type { Verdict } from "../statement.ts";
 /** One table of the fake. Copied before a transaction works on it. */
 export interface FakeTable {
   readonly ref: TableRef;
+  asleep: boolean;
   readonly chains: Map<string, FakeChain>;
   /** Sets and maps share their names. */
   readonly sets: Map<string, FakeSet | FakeMap>;
@@ -49,6 +50,7 @@ export function tableKey(table: TableRef): string {
 export function copyTable(table: FakeTable): FakeTable {
   return {
     ref: table.ref,
+    asleep: table.asleep,
     chains: new Map(table.chains),
     sets: new Map(table.sets),
     flowtables: new Map(table.flowtables),

@@ -46,7 +46,9 @@ export class OperationWriter {
     const writer = this.#writer;
     switch (operation.kind) {
       case "add-table":
-        return this.#message(NFT_MSG.NEWTABLE, add(operation), table, () => writeTable(writer, table.name));
+        return this.#message(NFT_MSG.NEWTABLE, add(operation), table, () =>
+          writeTable(writer, table.name, operation.asleep),
+        );
       case "delete-table":
         return this.#message(NFT_MSG.DELTABLE, 0, table, () => writeTable(writer, table.name));
       case "add-chain":

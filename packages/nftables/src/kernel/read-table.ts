@@ -9,7 +9,7 @@ import { type KernelElement, readElements, readIPv4Elements, writeElementsHead }
 import { readFlowtable, writeFlowtableRef } from "../object/flowtable-codec.ts";
 import { type DecodedRule, readRule, writeRulePlace } from "../object/rule-codec.ts";
 import { type DecodedSet, readSet, SET_FLAG, writeSetRef } from "../object/set-codec.ts";
-import { writeTable } from "../object/table-codec.ts";
+import { readIsAsleep, writeTable } from "../object/table-codec.ts";
 import type { TableRef } from "../operation.ts";
 import type {
   ChainReadback,
@@ -30,7 +30,8 @@ const OWN_FLAGS = SET_FLAG.interval | SET_FLAG.map | 0x80;
 /** Reads a table, whatever the generation does meanwhile. `undefined` when there is none. */
 export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation: number): TableReadback | undefined {
   const family = FAMILY_NUMBER[table.family];
-  if (!tableExists(socket, family, table.name)) return undefined;
+  const asleep = isAsleep(socket, family, table.name);
+  if (asleep === undefined) return undefined;
 
   const sets = list(
     socket,
@@ -65,6 +66,7 @@ export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation
     family: table.family,
     name: table.name,
     generation,
+    asleep,
     chains,
     sets: new Map(named.filter((set) => !isMap(set)).map((set) => [set.name, setReadback(set, elements, addresses)])),
     maps: new Map(named.filter(isMap).map((set) => [set.name, mapReadback(set, elements)])),
@@ -146,15 +148,25 @@ function targetOf(expression: Expression): string | undefined {
   return "chain" in expression.data ? expression.data.chain : undefined;
 }
 
-function tableExists(socket: NetlinkSocket, family: number, name: string): boolean {
+/** `undefined`: there is no such table. */
+function isAsleep(socket: NetlinkSocket, family: number, name: string): boolean | undefined {
+  let asleep = false;
   try {
-    socket.request("Get table", NFT_MSG.GETTABLE, 0, (writer) => {
-      writeNfgen(writer, family);
-      writeTable(writer, name);
-    });
-    return true;
+    socket.request(
+      "Get table",
+      NFT_MSG.GETTABLE,
+      0,
+      (writer) => {
+        writeNfgen(writer, family);
+        writeTable(writer, name);
+      },
+      (message) => {
+        asleep = readIsAsleep(message);
+      },
+    );
+    return asleep;
   } catch (error) {
-    if (hasErrno(error, "ENOENT")) return false;
+    if (hasErrno(error, "ENOENT")) return undefined;
     throw error;
   }
 }

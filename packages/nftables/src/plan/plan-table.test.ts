@@ -190,6 +190,7 @@ test("planTable() deletes a set of a type that is none of ours and makes the wan
     ...table({}),
     kind: "readback" as const,
     generation: 1,
+    asleep: false,
     chains: new Map(),
     maps: new Map(),
     flowtables: new Map(),
@@ -250,6 +251,7 @@ test("planTable() makes a flow table of another kind anew", () => {
     ...table({}),
     kind: "readback" as const,
     generation: 1,
+    asleep: false,
     chains: new Map(),
     maps: new Map(),
     sets: new Map(),
@@ -262,4 +264,16 @@ test("planTable() appends to a transaction, so that two tables share one batch",
   const transaction = planTable(table({}), undefined);
   planTable({ ...table({}), family: "ip6" }, undefined, transaction);
   assert.deepEqual(transaction.operations.map(describeOperation), ["add-table ip t", "add-table ip6 t"]);
+});
+
+test("planTable() wakes a table that somebody has put to sleep, ahead of what else differs", () => {
+  const desired = table({ chains: [chain("in", [accept], INPUT)] });
+  const nft = new FakeNft();
+  nft.run(planTable(table({ chains: [chain("in", [drop], INPUT)] }), undefined));
+  nft.edit((transaction) => transaction.addTable({ family: "ip", name: "t" }, true));
+  const plan = planTable(desired, nft.readTable("ip", "t")).operations;
+  assert.deepEqual(plan.map(describeOperation), ["add-table ip t", "flush-chain ip t in", "add-rule ip t in"]);
+  assert.deepEqual(plan[0], { kind: "add-table", table: { family: "ip", name: "t" }, asleep: false });
+  nft.run(planTable(desired, nft.readTable("ip", "t")));
+  assert.deepEqual(planTable(desired, nft.readTable("ip", "t")).operations, []);
 });

@@ -11,6 +11,9 @@ import { type MapPlan, planMaps, planSets, type SetPlan } from "./plan-sets.ts";
  * first, so keep unchanged chains, sets and rules as the same objects), or what was read back. `undefined` for a table
  * that does not exist. Everything in the table that is not desired goes. Nothing to do: an empty transaction.
  *
+ * A table that somebody has put to sleep is woken by an operation ahead of all else. The kernel refuses base chains that are
+ * added with it: it has to be run before the others, in a transaction of its own.
+ *
  * Pure. Handed a `transaction`, it appends to it, so that several tables share one batch. Throws NFT_INVALID for rules
  * that cannot be encoded.
  *
@@ -33,6 +36,7 @@ export function planTable(
 ): Transaction {
   const table: TableRef = { family: desired.family, name: desired.name };
   if (current === undefined) transaction.addTable(table);
+  else if ("asleep" in current && current.asleep) transaction.addTable(table, false);
   const sets = planSets(desired, current);
   const maps = planMaps(desired, current);
   const flowtables = planFlowtables(desired, current, sets);

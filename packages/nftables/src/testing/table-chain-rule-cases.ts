@@ -4,6 +4,35 @@ import { ACCEPT, type ComplianceCase, HASH, INPUT, inSet, jump, MAP, OUTPUT, T, 
 export const TABLE_CHAIN_RULE_CASES: readonly ComplianceCase[] = [
   { name: "add-table again works", idle: true, run: (tx) => tx.addTable(T) },
   {
+    name: "add-table puts a table to sleep",
+    before: (tx) => tx.addChain(T, "in", INPUT).addRule(T, "in", ACCEPT),
+    run: (tx) => tx.addTable(T, true),
+  },
+  {
+    name: "add-table again leaves a table asleep",
+    before: (tx) => tx.addTable(T, true),
+    idle: true,
+    run: (tx) => tx.addTable(T),
+  },
+  {
+    name: "add-table wakes a table, beside changes of chains and rules",
+    before: (tx) => tx.addTable(T, true),
+    run: (tx) => tx.addTable(T, false).addChain(T, "a").addRule(T, "a", ACCEPT),
+  },
+  {
+    name: "add-chain hangs no chain on a hook in a transaction that wakes the table",
+    before: (tx) => tx.addTable(T, true),
+    run: (tx) => tx.addTable(T, false).addChain(T, "in", INPUT),
+    fails: ["1 EINVAL"],
+  },
+  {
+    name: "add-table does not wake a table and put it to sleep in one transaction",
+    before: (tx) => tx.addTable(T, true),
+    run: (tx) => tx.addTable(T, false).addTable(T, true),
+    fails: ["1 EINVAL"],
+  },
+  { name: "add-table wakes no table that is awake", idle: true, run: (tx) => tx.addTable(T, false) },
+  {
     name: "add-table exclusive fails when it is there",
     run: (tx) => tx.push({ kind: "add-table", table: T, exclusive: true }),
     fails: ["0 EEXIST"],
