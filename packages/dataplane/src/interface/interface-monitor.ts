@@ -110,6 +110,7 @@ export class InterfaceMonitor {
           break;
         case "address-gone":
           this.#onAddressGone(event.address);
+          this.#touchAfterLoss(event.address);
           break;
         case "route":
         case "route-gone":
@@ -184,6 +185,15 @@ export class InterfaceMonitor {
       this.#publish(known.link.name);
     });
     known.leaving.set(address, cancel);
+  }
+
+  /**
+   * With the last IPv4 address of an interface the kernel drops its IPv4 routes, whoever made them, and tells nobody
+   * (fib_disable_ip). They do not come back with the address.
+   */
+  #touchAfterLoss({ address, device }: InterfaceAddress): void {
+    const name = this.#links.get(device)?.link.name;
+    if (name !== undefined && !address.includes(":")) this.#options.onTouched(name);
   }
 
   #publish(name: string): void {

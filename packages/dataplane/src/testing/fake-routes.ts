@@ -177,7 +177,10 @@ export class FakeRoutes implements RouteAccess {
   moveAddress(address: string, device: number | undefined): void {
     const at = this.#addresses.findIndex((known) => known.address === address);
     const [gone] = at < 0 ? [] : this.#addresses.splice(at, 1);
-    if (gone !== undefined) this.emit({ kind: "address-gone", address: gone });
+    if (gone !== undefined) {
+      this.#disableIpv4(gone);
+      this.emit({ kind: "address-gone", address: gone });
+    }
     if (device !== undefined) this.addAddress(device, address);
   }
 
@@ -201,6 +204,12 @@ export class FakeRoutes implements RouteAccess {
   #dropAddressesOf(device: number): void {
     for (let i = this.#addresses.length - 1; i >= 0; i--)
       if (this.#addresses[i]?.device === device) this.#addresses.splice(i, 1);
+  }
+
+  /** fib_disable_ip(): with the last IPv4 address, the kernel drops all IPv4 routes of the device, and tells nobody. */
+  #disableIpv4({ address, device }: InterfaceAddress): void {
+    const isLeft = this.#addresses.some((known) => known.device === device && isIpv4(known.address));
+    if (isIpv4(address) && !isLeft) this.#dropRoutesOf(device, isIpv4);
   }
 
   #dropRoutesOf(device: number, which: (address: string) => boolean = () => true): void {

@@ -370,6 +370,20 @@ describe("VXLAN", () => {
       assert.deepEqual(routes(), []);
     });
 
+    it("routes by an interface come back at once when it has lost its last address and got it back, which nobody tells", async () => {
+      start();
+      await host.send(dataplane, ON, OWN, ELM, clusterRoute("10.65.1.0/26", { ...toElm, same_subnet: true }), IN_SYNC);
+      await host.advance(1000);
+      const before = routes();
+      assert.match(before.join(), /dev eth0/);
+      host.routes.moveAddress("192.168.0.1/24", undefined);
+      assert.deepEqual(routes(), []);
+      await host.advance(50);
+      host.routes.addAddress(2, "192.168.0.1/24");
+      await host.advance(500);
+      assert.deepEqual(routes(), before);
+    });
+
     it("R19: routes in the same subnet follow the host's address to another interface", async () => {
       start();
       await host.send(dataplane, ON, OWN, ELM, clusterRoute("10.65.1.0/26", { ...toElm, same_subnet: true }), IN_SYNC);
