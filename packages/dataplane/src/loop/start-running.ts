@@ -16,6 +16,7 @@ import { IPIP_DEVICE } from "../tunnel/ipip-device.ts";
 import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
 import type { DataplaneOptions } from "./dataplane.ts";
 import { createHostState } from "./host-state.ts";
+import { withSupportedIpv6 } from "./ipv6-support.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
 import { RulesetProgrammer } from "./ruleset-programmer.ts";
 import type { Running } from "./running.ts";
@@ -53,7 +54,7 @@ export function startRunning(
   for (const { message, name } of problems) events.onLog?.("warn", message, { setting: name });
   const onWarning = (message: string, fields: Readonly<Record<string, unknown>>): void =>
     events.onLog?.("warn", message, fields);
-  const parsed = withSupportedOffload(asked, kernel, onWarning);
+  const parsed = withSupportedOffload(withSupportedIpv6(asked, kernel, onWarning), kernel, onWarning);
   const state = createHostState(parsed, interfaces, clock, (set, member) =>
     events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
   );
