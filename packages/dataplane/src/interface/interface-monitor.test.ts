@@ -36,6 +36,7 @@ describe("InterfaceMonitor", () => {
       interfaces,
       isExcluded: (name) => name === "kube-ipvs0",
       onTouched: (name) => touched.push(name),
+      onAddressGone: ({ address }) => touched.push(address),
       onRoute: () => undefined,
       onFatal: (error) => fatal.push(error),
     });
@@ -130,6 +131,17 @@ describe("InterfaceMonitor", () => {
     lost.setLink(6, "cali2");
     monitor.resync();
     assert.deepEqual(seen(), ["cali2#6 up"]);
+  });
+
+  it("says at once that the interface was touched when an address goes, as routes may have gone with it", () => {
+    routes.setLink(2, "eth0");
+    for (const address of ["192.168.0.7/24", "fd00::7/64"]) routes.addAddress(2, address);
+    start();
+    touched.length = 0;
+    routes.moveAddress("fd00::7/64", undefined);
+    assert.deepEqual(touched, ["fd00::7/64"], "IPv6 tells of each route");
+    routes.moveAddress("192.168.0.7/24", undefined);
+    assert.deepEqual(touched, ["fd00::7/64", "eth0", "192.168.0.7/24"]);
   });
 
   it("resync() in the middle of a flap does not make it seen", async () => {

@@ -17,6 +17,8 @@ export interface InterfaceMonitorOptions {
   readonly isExcluded: (name: string) => boolean;
   /** Something may have happened to this interface's routes, even where its state is the same as before. */
   readonly onTouched: (name: string) => void;
+  /** An interface has lost an address, be it for a moment only. */
+  readonly onAddressGone: (address: InterfaceAddress) => void;
   /** A route came, changed or went. */
   readonly onRoute: (event: RouteChange) => void;
   readonly onFatal: (error: Error) => void;
@@ -111,6 +113,7 @@ export class InterfaceMonitor {
         case "address-gone":
           this.#onAddressGone(event.address);
           this.#touchAfterLoss(event.address);
+          this.#options.onAddressGone(event.address);
           break;
         case "route":
         case "route-gone":

@@ -41,6 +41,28 @@ describe("interfaces, routes and settings", () => {
     assert.equal(host.routes.listing().length, 2);
   });
 
+  it("R7: workload routes have the source that is set, again after its address was gone for a moment", async () => {
+    await dataplane.stop();
+    dataplane = host.start({ DeviceRouteSourceAddress: "192.168.0.7", DeviceRouteSourceAddressIPv6: "fd00::7" });
+    for (const address of ["192.168.0.7/24", "fd00::7/64"]) host.routes.addAddress(2, address);
+    await host.send(dataplane, ...WORLD);
+    await host.advance(500);
+    const before = host.routes.listing();
+    assert.deepEqual(
+      before.map((line) => / src (\S+)/.exec(line)?.[1]),
+      ["192.168.0.7", "fd00::7"],
+    );
+    // What kernels do of themselves: IPv4 routes go, IPv6 ones lose their source, and not all of them tell.
+    host.routes.dropRoute({ destination: "10.65.0.7/32", metric: 1024 });
+    host.routes.putRoute({ destination: "fd65::7/128", device: 5, protocol: 3, metric: 1024 });
+    for (const address of ["192.168.0.7/24", "fd00::7/64"]) {
+      host.routes.moveAddress(address, undefined);
+      host.routes.addAddress(2, address);
+    }
+    await host.advance(500);
+    assert.deepEqual(host.routes.listing(), before);
+  });
+
   it("R22: writes no routes and no neighbours where route sync is off; policy yes", async () => {
     await dataplane.stop();
     dataplane = host.start({ RouteSyncDisabled: "true" });

@@ -68,6 +68,9 @@ export function startRunning(
       state.routes.touchInterface(name);
       setDirty();
     },
+    onAddressGone: ({ address }) => {
+      if (state.routes.noticeAddressGone(address)) setDirty();
+    },
     onRoute: (event) => {
       if (state.routes.noticeRoute(event)) setDirty();
     },

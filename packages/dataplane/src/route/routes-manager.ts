@@ -122,6 +122,18 @@ export class RoutesManager implements Manager {
     return table !== undefined && table.notice(route, kind === "route-gone");
   }
 
+  /**
+   * With an address that routes have as their source, the kernel drops those routes, or their source, and not every kernel
+   * tells. True when it is one of those: all routes of its family are listed then. `cidr`: with its length.
+   */
+  noticeAddressGone(cidr: string): boolean {
+    const { deviceRouteSourceAddress, deviceRouteSourceAddressV6 } = this.#config;
+    const address = cidr.slice(0, cidr.indexOf("/"));
+    if (address !== deviceRouteSourceAddress && address !== deviceRouteSourceAddressV6) return false;
+    this.#tables.get(address.includes(":") ? 6 : 4)?.queueResync();
+    return true;
+  }
+
   queueResync(): void {
     for (const table of this.#tables.values()) table.queueResync();
     this.#neighbours.queueResync();
