@@ -35,6 +35,26 @@ describe("R23: LiveMigrations", () => {
     dataplane = host.start();
   });
 
+  it("a machine that had come before a start keeps its elevated route over it", async () => {
+    await send(machine("target"), IN_SYNC);
+    await arrive();
+    assert.deepEqual(routes(), ELEVATED);
+    await dataplane.stop();
+    const before = host.routes.writes.length;
+    dataplane = host.start();
+    await send(machine("target"), IN_SYNC);
+    await host.advance(30_000);
+    assert.deepEqual(routes(), ELEVATED);
+    assert.deepEqual(
+      host.routes.writes.slice(before).filter((write) => write.includes("route")),
+      [],
+    );
+    await send(machine());
+    assert.deepEqual(routes(), ELEVATED);
+    await host.advance(31_000);
+    assert.deepEqual(routes(), NORMAL);
+  });
+
   it("tells once that the machine has come, with its addresses", async () => {
     const arrivals = (): unknown[] => host.messages.filter(({ msg }) => msg === "LiveMigrationArrival");
     await send(machine("target"), IN_SYNC);

@@ -1,5 +1,5 @@
 import { messageOf } from "@bulrush/base";
-import { formatAddress, isHostCidr, parseCidr } from "@bulrush/ip";
+import { type Cidr, formatAddress, formatCidr, isHostCidr, parseCidr } from "@bulrush/ip";
 import type { AnnouncementWatch } from "@bulrush/netlink";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { type DeviceResult, type DeviceWork, NO_DEVICE_WORK } from "../device/device-work.ts";
@@ -31,12 +31,14 @@ type Migration =
  *                         │ role goes (nobody had to wait)                  │ role "source", or the endpoint goes  │ 30 s
  *                         └────────────────────────> normal <───────────────┴──────────────────────────────────────┘
  *
+ * A start finds by its elevated route that a machine has come already; what is left of time-wait it cuts short.
  * Invariant: a watch is open for targets only, on the interface's present device.
  */
 export class LiveMigrations implements DeviceWork {
   /** An interface whose routes have another priority now. */
   readonly onChange: Listeners<string> = new Listeners();
   readonly #convergenceMs: number;
+  readonly #elevated: DataplaneConfig["elevatedRoutePriority"];
   readonly #endpoints: WorkloadEndpoints;
   readonly #interfaces: Interfaces;
   readonly #migrations = new Map<string, Migration>();
@@ -44,6 +46,7 @@ export class LiveMigrations implements DeviceWork {
 
   constructor(config: DataplaneConfig, endpoints: WorkloadEndpoints, interfaces: Interfaces) {
     this.#convergenceMs = config.liveMigrationConvergenceMs;
+    this.#elevated = config.elevatedRoutePriority;
     this.#endpoints = endpoints;
     this.#interfaces = interfaces;
     endpoints.onInterfaceChange.add((name) => this.#noteRole(name));
@@ -66,7 +69,7 @@ export class LiveMigrations implements DeviceWork {
     // Nothing of it is in the kernel.
   }
 
-  apply(_access: RouteAccess, nowMs: number, kernel: Pick<Kernel, "openAnnouncementWatch">): DeviceResult {
+  apply(access: RouteAccess, nowMs: number, kernel: Pick<Kernel, "openAnnouncementWatch">): DeviceResult {
     if (this.#migrations.size === 0) return NO_DEVICE_WORK;
     const warnings: string[] = [];
     let againAtMs: number | undefined;
@@ -76,7 +79,7 @@ export class LiveMigrations implements DeviceWork {
     for (const [name, migration] of this.#migrations)
       if (migration.kind === "target") {
         again(nowMs + LISTEN_MS);
-        const heard = this.#listen(name, migration, kernel, warnings);
+        const heard = this.#listen(name, migration, access, kernel, warnings);
         if (heard === "nothing") continue;
         migration.watch?.close();
         this.#migrations.set(name, { kind: heard === "the machine" ? "live" : "unheard" });
@@ -99,14 +102,34 @@ export class LiveMigrations implements DeviceWork {
     this.#migrations.clear();
   }
 
+  /** An earlier process has heard the machine: it wrote routes that only one that has come gets. */
+  #hasElevatedRoute(name: string, device: number, access: RouteAccess, warnings: string[]): boolean {
+    const nets = new Set(this.#addressesOf(name).map(formatCidr));
+    try {
+      return access
+        .routes({ device })
+        .some(
+          ({ destination, metric }) =>
+            nets.has(destination) && metric === this.#elevated[destination.includes(":") ? 6 : 4],
+        );
+    } catch (error) {
+      warnings.push(`List routes of ${name}, to which a machine moves: ${messageOf(error)}`);
+      return false;
+    }
+  }
+
+  #addressesOf(name: string): Cidr[] {
+    const endpoint = this.#endpoints.ownerOf(name)?.endpoint;
+    return [...(endpoint?.ipv4_nets ?? []), ...(endpoint?.ipv6_nets ?? [])].flatMap((net) => {
+      const cidr = parseCidr(net);
+      return cidr !== undefined && isHostCidr(cidr) ? [cidr] : [];
+    });
+  }
+
   #noteArrival(name: string): void {
     const workload = this.#endpoints.ownerOf(name);
     if (workload === undefined) return;
-    const { ipv4_nets: v4, ipv6_nets: v6 } = workload.endpoint;
-    const addresses = [...v4, ...v6].flatMap((net) => {
-      const cidr = parseCidr(net);
-      return cidr !== undefined && isHostCidr(cidr) ? [formatAddress(cidr)] : [];
-    });
+    const addresses = this.#addressesOf(name).map((cidr) => formatAddress(cidr));
     this.#arrivals.push({ msg: "LiveMigrationArrival", id: workload.id, addresses });
   }
 
@@ -131,6 +154,7 @@ export class LiveMigrations implements DeviceWork {
   #listen(
     name: string,
     target: Extract<Migration, { kind: "target" }>,
+    access: RouteAccess,
     kernel: Pick<Kernel, "openAnnouncementWatch">,
     warnings: string[],
   ): "nothing" | "the machine" | "cannot" {
@@ -151,6 +175,7 @@ export class LiveMigrations implements DeviceWork {
         );
         return "cannot";
       }
+      if (this.#hasElevatedRoute(name, device, access, warnings)) return "the machine";
     }
     return target.watch?.heard() === true ? "the machine" : "nothing";
   }
