@@ -3,6 +3,7 @@ import {
   type NftConnection,
   type NftOperation,
   NftError,
+  type NftFailure,
   type NftWatch,
   NFT_ERROR_CODES,
   planTable,
@@ -31,6 +32,8 @@ import { wakingAhead } from "./waking-ahead.ts";
 /** Tries of one apply, and the try from which on the table is made anew. */
 const MAX_TRIES = 10;
 const RECREATE_FROM_TRY = 7;
+/** The try from which on tables that guard nothing are left out, when they alone are refused. */
+const LEAVE_OUT_FROM_TRY = 3;
 const FIRST_PAUSE_MS = 1;
 /** net.core.wmem_default of most kernels. */
 const SMALLEST_BUFFER_BYTES = 212_992;
@@ -53,7 +56,10 @@ export interface ProgrammerOptions {
   readonly onHoles?: () => readonly NftOperation[];
   /** What others had changed, and a write has put right. */
   readonly onDrift?: (items: readonly DriftItem[]) => void;
-  /** True for tables that deny. Those that are not there at the first write have left a hole. */
+  /**
+   * True for tables that deny. Those that are not there at the first write have left a hole; no other may keep them out.
+   * Default: all are.
+   */
   readonly isFilter?: (table: DesiredTable) => boolean;
   readonly onWarning: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
@@ -77,6 +83,9 @@ export interface ProgrammerCounters {
  * Made anew: the whole table under another name and without hooks; the hooks move over at one stroke; then the same way
  * back (table-swap.ts). There is no moment without rules, or with a set that is still empty.
  *
+ * Where the kernel refuses nothing but tables that deny nothing (it may not know their family), those are left out from
+ * the third try on, for good.
+ *
  * A batch that fails changes nothing in the kernel. Interval sets that are new go ahead in a batch of their own
  * (sets-ahead.ts), and a batch that is too large is cut (split-transaction.ts); both are safe to stop in between.
  * Invariant: while `#known` is false, nothing is written but by a plan
@@ -90,6 +99,7 @@ export class RulesetProgrammer {
     drift: { chain: 0, set: 0, map: 0 },
   };
   readonly #options: ProgrammerOptions;
+  #tables: readonly DesiredTable[];
   #known = false;
   #adopted = false;
   #refreshDue = false;
@@ -102,6 +112,7 @@ export class RulesetProgrammer {
 
   constructor(options: ProgrammerOptions) {
     this.#options = options;
+    this.#tables = options.tables;
   }
 
   /** Reads back and compares at the next {@link apply}, beside its own work. */
@@ -132,7 +143,7 @@ export class RulesetProgrammer {
         if (isAnew) this.#runAnew();
         else this.#run(recovery?.plan ?? this.#planChanges());
         if (recovery !== undefined) this.#countDrift(recovery.plan, recovery.own);
-        for (const table of this.#options.tables) table.acknowledge();
+        for (const table of this.#tables) table.acknowledge();
         this.#known = true;
         this.#hasHoles = false;
         this.#adopted = true;
@@ -143,6 +154,7 @@ export class RulesetProgrammer {
         this.#known = false;
         this.counters.failures++;
         this.#options.onWarning("Program nf_tables", { attempt, error: error.message, ...error.data });
+        if (attempt >= LEAVE_OUT_FROM_TRY) this.#leaveOut(error);
         if (attempt === MAX_TRIES)
           throw new DataplaneError(`Program nf_tables: ${MAX_TRIES} tries failed, the last with: ${error.message}`, {
             code: "DATAPLANE_PROGRAM",
@@ -153,6 +165,19 @@ export class RulesetProgrammer {
       await sleep(this.#options.clock, pauseMs, this.#options.signal);
       pauseMs *= 2;
     }
+  }
+
+  /** What guards the host must not wait for a table that does not, and that the kernel refuses. */
+  #leaveOut(error: CodedError): void {
+    const refused = error instanceof NftError ? new Set(error.failures.map(tableOf)) : new Set<string>();
+    const { isFilter } = this.#options;
+    const isAside = (table: DesiredTable): boolean =>
+      isFilter?.(table) === false && refused.has(`${table.family} ${table.name}`);
+    const aside = this.#tables.filter(isAside);
+    if (aside.length === 0 || aside.length < refused.size) return;
+    this.#tables = this.#tables.filter((table) => !isAside(table));
+    for (const { family, name } of aside)
+      this.#options.onWarning("Leave out a table that the kernel refuses", { table: `${family} ${name}` });
   }
 
   async #refresh(): Promise<void> {
@@ -186,7 +211,7 @@ export class RulesetProgrammer {
 
   #planChanges(): Transaction {
     const transaction = new Transaction();
-    for (const table of this.#options.tables) {
+    for (const table of this.#tables) {
       const difference = table.difference();
       if (difference !== undefined) planTable(difference.desired, difference.current, transaction);
     }
@@ -197,7 +222,7 @@ export class RulesetProgrammer {
   #planRecovery(): { readonly plan: Transaction; readonly own: ReadonlySet<string> } {
     const plan = this.#planRead();
     const own = new Set<string>();
-    for (const table of this.#options.tables) {
+    for (const table of this.#tables) {
       const difference = table.difference();
       for (const state of [difference?.desired, difference?.current])
         for (const kind of ["chain", "set", "map"] as const)
@@ -208,10 +233,10 @@ export class RulesetProgrammer {
   }
 
   #planRead(): Transaction {
-    const { clock, nft, onReadBack, tables } = this.#options;
+    const { clock, nft, onReadBack } = this.#options;
     const startMs = clock.monotonicMs();
     const transaction = new Transaction();
-    for (const table of tables) {
+    for (const table of this.#tables) {
       const present: TableReadback | undefined = nft.readTable(table.family, table.name);
       this.counters.reads++;
       const wanted = table.state();
@@ -229,10 +254,10 @@ export class RulesetProgrammer {
    * and may be the last one: the next try goes on from what it finds.
    */
   #runAnew(): void {
-    const { nft, onHoles, tables } = this.#options;
+    const { nft, onHoles } = this.#options;
     const marks = this.#hasHoles ? (onHoles?.() ?? []) : [];
     if (marks.length > 0) this.#runOne(new Transaction().push(...marks));
-    const wanted = tables.map((table) => table.state());
+    const wanted = this.#tables.map((table) => table.state());
     const standby = wanted.map(standbyOf);
     const present = standby.map(({ family, name }) => nft.readTable(family, name));
     if (!present.some((table) => table !== undefined && isLive(table))) {
@@ -259,8 +284,8 @@ export class RulesetProgrammer {
   /** Plans the end of a stand-in that was left, with the batch that puts the tables themselves in force. */
   #planEndOfStandby(transaction: Transaction): void {
     if (!this.#mayHaveStandby) return;
-    const { nft, tables } = this.#options;
-    for (const { family, name } of tables) {
+    const { nft } = this.#options;
+    for (const { family, name } of this.#tables) {
       const table = { family, name: standbyName(name) };
       if (nft.readTable(family, table.name) !== undefined) transaction.deleteTable(table);
     }
@@ -348,4 +373,9 @@ export class RulesetProgrammer {
 
 function isTooLarge(error: unknown): error is NftError {
   return error instanceof NftError && error.code === NFT_ERROR_CODES.tooLarge;
+}
+
+/** "arp calico-arp" of "add-chain arp calico-arp cali-OUTPUT". */
+function tableOf({ operation }: NftFailure): string {
+  return operation.split(" ").slice(1, 3).join(" ");
 }
