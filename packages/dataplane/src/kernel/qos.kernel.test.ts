@@ -5,7 +5,7 @@ import { kernelTests } from "@bulrush/netlink/testing";
 import type { ToDataplane } from "@bulrush/proto";
 import { type KernelDataplane, startKernelDataplane, until } from "../testing/kernel-dataplane.ts";
 import { KernelLab } from "../testing/kernel-lab.ts";
-import { hostEndpoint, IN_SYNC, profile, rule, workload, workloadRemove } from "../testing/messages.ts";
+import { hostEndpoint, IN_SYNC, ipSet, profile, rule, workload, workloadRemove } from "../testing/messages.ts";
 
 const A = "10.65.0.2";
 const B = "10.65.0.3";
@@ -160,6 +160,29 @@ kernelTests(import.meta.filename, () => {
     const tookMs = Number(execFileSync("ip", words));
     assert.ok(tookMs >= peakMs * 0.9, `${tookMs} ms for what takes ${peakMs} ms`);
     await dataplane.send(pod());
+  });
+
+  it("marks the first packet of a connection between two pods of an ambient mesh, and nothing else", async () => {
+    lab.run(
+      "ip netns exec a nft -f -",
+      `table ip probe { chain c { type filter hook input priority 0;
+        ip saddr ${B} tcp dport 80 tcp flags & (syn|ack) == syn ip dscp 23 counter;
+        ip saddr ${B} tcp dport 80 tcp flags & (syn|ack) != syn ip dscp 23 counter;
+        ip saddr ${EXT} tcp dport 80 ip dscp 23 counter;
+      }; }`,
+    );
+    const other = workload("b", { ipv4_nets: [`${B}/32`], mac: lab.macOf("b"), profile_ids: ["open"] });
+    await dataplane.send(pod(), other, ipSet("all-istio-weps", "IP", A, B));
+    await until("the other pod has its route", () => lab.run("ip route").includes(`${B} dev calib`));
+    assert.equal(await lab.connect("b", A, 80), "connected");
+    assert.equal(await lab.connect("ext", A, 80), "connected");
+    const marked = [...lab.run("ip netns exec a nft list table ip probe").matchAll(/packets (\d+)/g)].map(([, n]) =>
+      Number(n),
+    );
+    assert.ok((marked[0] ?? 0) >= 1);
+    assert.deepEqual(marked.slice(1), [0, 0]);
+    lab.run("ip netns exec a nft delete table ip probe");
+    await dataplane.send({ msg: "IPSetRemove", id: "all-istio-weps" }, workloadRemove("b"));
   });
 
   it("P35, defect d: marks what leaves the cluster, of each address of the endpoint, and nothing else", async () => {
