@@ -14,6 +14,8 @@ export interface SetShape {
   readonly interval: boolean;
   /** See {@link SetState.size}. */
   readonly size?: number;
+  /** See {@link SetState.dynamic}. */
+  readonly dynamic?: boolean;
 }
 
 /** A verdict map without its elements. */

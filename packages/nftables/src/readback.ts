@@ -51,6 +51,8 @@ export interface SetReadback {
   readonly interval: boolean;
   /** Bound given at its making; missing when it has none. */
   readonly size?: number;
+  /** Packets may add to it; its elements are left out. */
+  readonly dynamic?: boolean;
   /** Canonical text as in {@link SetState}; a range that is no CIDR reads "first-last". */
   readonly elements: ReadonlySet<string>;
 }

@@ -66,6 +66,11 @@ export interface SetState {
    * more with ENFILE. A change makes the set anew. Default: no bound, grows as needed.
    */
   readonly size?: number;
+  /**
+   * Packets may add to it, by statements of rules, for as long as these say. What it holds then is no part of the state:
+   * `elements` are empty, and nothing is compared. Single values only, with a `size`. A change makes the set anew.
+   */
+  readonly dynamic?: boolean;
   readonly elements: ReadonlySet<string>;
 }
 

@@ -73,6 +73,19 @@ export type Statement =
   | { readonly kind: "verdict"; readonly verdict: Verdict }
   /** Looks the operand up in a verdict map of the same table; nothing happens when it is not there. */
   | { readonly kind: "vmap"; readonly key: Operand; readonly map: string }
+  /**
+   * Adds what the operand says to a dynamic set of the same table for a time, or (`update`) for that time anew where it is
+   * there already, or takes it out. The rule ends where there is no room for it, or it is not there.
+   */
+  | {
+      readonly kind: "set-element";
+      readonly change: "add" | "update";
+      readonly set: string;
+      readonly key: Operand;
+      /** At least 1. */
+      readonly timeoutSeconds: number;
+    }
+  | { readonly kind: "set-element"; readonly change: "delete"; readonly set: string; readonly key: Operand }
   /** `meta mark set (meta mark & ~mask) | value`; value lies inside mask. */
   | { readonly kind: "set-mark"; readonly mask: number; readonly value: number }
   | { readonly kind: "log"; readonly prefix: string; readonly level: "info" | "warn" }

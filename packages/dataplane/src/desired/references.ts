@@ -51,6 +51,9 @@ function addReference(statement: Statement, keys: Set<ObjectKey>): void {
     case "vmap":
       keys.add(mapKey(statement.map));
       return;
+    case "set-element":
+      keys.add(setKey(statement.set));
+      return;
     case "flow-offload":
       keys.add(flowtableKey(statement.flowtable));
       return;

@@ -11,6 +11,7 @@ import { REG_1, REG_VERDICT } from "../wire/register.ts";
 import type { AnonymousSet } from "./anonymous-set.ts";
 import { compileMatch } from "./compile-match.ts";
 import { rejectExpression } from "./compile-reject.ts";
+import { operandParts, operandShape } from "./operand-shape.ts";
 import { loadOperand, type RuleBuilder } from "./rule-builder.ts";
 
 /** A rule as the kernel takes it. A lookup in an anonymous set has its index in `sets` as `setId`. */
@@ -57,6 +58,9 @@ function compileStatement(builder: RuleBuilder, statement: Statement): void {
       loadOperand(builder, statement.key);
       out.push({ name: "lookup", sreg: REG_1, set: statement.map, map: true, inverted: false });
       return;
+    case "set-element":
+      compileSetElement(builder, statement);
+      return;
     case "set-mark":
       compileSetMark(out, statement.mask, statement.value);
       return;
@@ -99,6 +103,20 @@ function compileStatement(builder: RuleBuilder, statement: Statement): void {
     default:
       return unreachable(statement);
   }
+}
+
+function compileSetElement(builder: RuleBuilder, statement: Extract<Statement, { kind: "set-element" }>): void {
+  const { change, key, set } = statement;
+  let timeoutMs = 0;
+  if (statement.change !== "delete") {
+    const { timeoutSeconds } = statement;
+    if (!Number.isSafeInteger(timeoutSeconds) || timeoutSeconds < 1) throw invalid("time in a set", timeoutSeconds);
+    timeoutMs = timeoutSeconds * 1000;
+  }
+  if (operandParts(key).some((part) => operandShape(part).field !== undefined))
+    throw invalid("element of a bit field in", set);
+  loadOperand(builder, key);
+  builder.expressions.push({ name: "dynset", op: change, set, keyRegister: REG_1, timeoutMs, inverted: false });
 }
 
 function compileSetMark(out: Expression[], mask: number, value: number): void {

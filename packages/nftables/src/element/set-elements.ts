@@ -9,9 +9,14 @@ import { decodeKey, encodeKey, keyShape, type KeyShape } from "./key-shape.ts";
 /** How a foreign element that stands for all other keys is written. */
 const CATCHALL_TEXT = "*";
 
-/** The shape of a set's keys. Throws NFT_INVALID for intervals of concatenations: they cost seconds to change. */
+/**
+ * The shape of a set's keys. Throws NFT_INVALID for intervals of concatenations, which cost seconds to change, and for what
+ * packets could fill without bound.
+ */
 export function setKeyShape(set: SetShape): KeyShape {
   if (set.interval && set.key.length > 1) throw invalid("interval set of a concatenation", set.name);
+  if (set.dynamic === true && (set.interval || set.size === undefined))
+    throw invalid("dynamic set of networks, or without a size:", set.name);
   return keyShape(set.key);
 }
 

@@ -5,6 +5,7 @@ import { type CmpExpression, cmpKey, readCmp, writeCmp } from "./cmp.ts";
 import { type ConnlimitExpression, connlimitKey, readConnlimit, writeConnlimit } from "./connlimit.ts";
 import { type CounterExpression, counterKey, readCounter, writeCounter } from "./counter.ts";
 import { type CtExpression, ctKey, readCt, writeCt } from "./ct.ts";
+import { type DynsetExpression, dynsetKey, readDynset, writeDynset } from "./dynset.ts";
 import { type FibExpression, fibKey, readFib, writeFib } from "./fib.ts";
 import { type FlowOffloadExpression, flowOffloadKey, readFlowOffload, writeFlowOffload } from "./flow-offload.ts";
 import { type ImmediateExpression, immediateKey, readImmediate, writeImmediate } from "./immediate.ts";
@@ -27,6 +28,7 @@ export type Expression =
   | ConnlimitExpression
   | CounterExpression
   | CtExpression
+  | DynsetExpression
   | FibExpression
   | FlowOffloadExpression
   | ImmediateExpression
@@ -68,6 +70,8 @@ function writeData(writer: MessageWriter, expression: Expression): void {
       return writeCounter(writer, expression);
     case "ct":
       return writeCt(writer, expression);
+    case "dynset":
+      return writeDynset(writer, expression);
     case "fib":
       return writeFib(writer, expression);
     case "flow_offload":
@@ -160,6 +164,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["connlimit", reader(readConnlimit, 1, 2)],
   ["counter", reader(readCounter, 1, 2, 3)],
   ["ct", reader(readCt, 1, 2, 4)],
+  ["dynset", reader(readDynset, 1, 3, 4, 6, 8, 9)],
   ["fib", reader(readFib, 1, 2, 3)],
   ["flow_offload", reader(readFlowOffload, 1)],
   ["immediate", reader(readImmediate, 1, 2)],
@@ -212,6 +217,8 @@ export function expressionKey(expression: Expression, setText: (lookup: LookupEx
       return counterKey(expression);
     case "ct":
       return ctKey(expression);
+    case "dynset":
+      return dynsetKey(expression);
     case "fib":
       return fibKey(expression);
     case "flow_offload":

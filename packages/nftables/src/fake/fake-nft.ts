@@ -199,7 +199,9 @@ function chainReadback(name: string, chain: FakeChain, family: TableFamily): Cha
 }
 
 function setReadback(set: FakeSet): SetReadback {
-  const { name, key, interval, size } = set.shape;
+  const { dynamic, name, key, interval, size } = set.shape;
+  if (dynamic === true)
+    return { name, key, interval, ...(size === undefined ? {} : { size }), dynamic, elements: new Set() };
   const shape = setKeyShape(set.shape);
   const elements = new Set<string>();
   for (const { range } of set.elements.values())

@@ -180,9 +180,11 @@ export class FakeOperations {
     place: (rules: readonly FakeRule[], rule: FakeRule) => readonly FakeRule[],
   ): boolean {
     if (!table.chains.has(chain)) refuse("ENOENT");
-    for (const { name, map } of ruleSets(rule)) {
+    for (const { name, use } of ruleSets(rule)) {
       const set = table.sets.get(name) ?? refuse("ENOENT");
-      if (map && set.kind !== "map") refuse("EINVAL");
+      if (use === "map" && set.kind !== "map") refuse("EINVAL");
+      // No time for its elements.
+      if (use === "add" && (set.kind !== "set" || set.shape.dynamic !== true)) refuse("EOPNOTSUPP");
     }
     for (const target of ruleTargets(rule)) checkTarget(table, target);
     const flowtable = ruleFlowtable(rule);
@@ -261,7 +263,8 @@ function addSet(table: FakeTable, set: FakeSet | FakeMap, exclusive: boolean): b
 
 function shapeText(set: FakeSet | FakeMap): string {
   if (set.kind === "map") return `map ${set.shape.key}`;
-  return `set ${set.shape.key.join(" . ")} ${set.shape.interval} ${set.shape.size ?? ""}`;
+  const { dynamic, interval, key, size } = set.shape;
+  return `set ${key.join(" . ")} ${interval} ${size ?? ""} ${dynamic === true}`;
 }
 
 function findSet(table: FakeTable, name: string): FakeSet | FakeMap {

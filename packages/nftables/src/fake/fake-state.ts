@@ -73,13 +73,20 @@ export function ruleTargets(rule: RuleState): string[] {
   return targets;
 }
 
-/** Named sets and maps that a rule looks into. */
-export function ruleSets(rule: RuleState): { readonly name: string; readonly map: boolean }[] {
-  const sets: { name: string; map: boolean }[] = [];
+/** How a rule uses a named set or map: it looks into it, or adds to it. */
+interface SetUse {
+  readonly name: string;
+  readonly use: "set" | "map" | "add";
+}
+
+/** Named sets and maps that a rule uses. */
+export function ruleSets(rule: RuleState): SetUse[] {
+  const sets: SetUse[] = [];
   for (const statement of rule.statements) {
-    if (statement.kind === "vmap") sets.push({ name: statement.map, map: true });
+    if (statement.kind === "vmap") sets.push({ name: statement.map, use: "map" });
+    else if (statement.kind === "set-element") sets.push({ name: statement.set, use: "add" });
     else if (statement.kind === "match" && statement.right.kind === "set")
-      sets.push({ name: statement.right.name, map: false });
+      sets.push({ name: statement.right.name, use: "set" });
   }
   return sets;
 }

@@ -25,6 +25,10 @@ function formatStatement(statement: Statement, family: TableFamily): string {
       return verdictText(statement.verdict);
     case "vmap":
       return `${formatOperand(statement.key)} vmap @${statement.map}`;
+    case "set-element": {
+      const timeout = statement.change === "delete" ? "" : ` timeout ${statement.timeoutSeconds}s`;
+      return `${statement.change} @${statement.set} { ${formatOperand(statement.key)}${timeout} }`;
+    }
     case "set-mark":
       return formatSetMark(statement.mask, statement.value);
     case "log": {

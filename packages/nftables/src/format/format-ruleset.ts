@@ -32,6 +32,7 @@ function formatSet(set: SetState): string {
   const lines = [`type ${set.key.join(" . ")}`];
   if (set.size !== undefined) lines.push(`size ${set.size}`);
   if (set.interval) lines.push("flags interval");
+  if (set.dynamic === true) lines.push("flags dynamic,timeout");
   const shape = setKeyShape(set);
   const sorted = [...set.elements]
     .map((text) => ({ text, key: set.interval ? parseInterval(shape, text).first : encodeKey(shape, text) }))

@@ -5,6 +5,8 @@ import { kernelTests } from "@bulrush/netlink/testing";
 import { hasCode } from "@bulrush/base";
 import { NftError } from "../errors.ts";
 import type { SetShape, TableRef } from "../operation.ts";
+import { planTable } from "../plan/plan-table.ts";
+import type { ChainState, TableState } from "../state.ts";
 import { Transaction } from "../transaction.ts";
 import { openNftConnection } from "./open-nft-connection.ts";
 
@@ -159,6 +161,63 @@ kernelTests(import.meta.filename, () => {
     const rules = nft.readTable("ip", "t")?.chains.get("out")?.rules;
     assert.deepEqual(rules?.[0]?.counter, { packets: 5n, bytes: 400n });
     assert.equal(rules?.[1]?.counter, undefined);
+    nft.run(new Transaction().deleteTable(T));
+    nft.close();
+  });
+
+  test("a dynamic set holds what packets add to it, as long as its rule says, and no plan asks about that", () => {
+    const seen = { name: "seen", key: ["ipv4_addr"], interval: false, size: 2, dynamic: true } as const;
+    const out: ChainState = {
+      name: "out",
+      base: { type: "filter", hook: "output", priority: 0, policy: "accept" },
+      rules: [
+        {
+          statements: [
+            // Not what comes back for ports that nobody listens at.
+            { kind: "match", left: { kind: "meta", key: "l4proto" }, op: "==", right: { kind: "value", value: "udp" } },
+            {
+              kind: "set-element",
+              change: "add",
+              set: "seen",
+              key: { kind: "payload", field: "ip daddr" },
+              timeoutSeconds: 3600,
+            },
+            { kind: "counter" },
+          ],
+        },
+      ],
+    };
+    const table: TableState = {
+      ...T,
+      chains: new Map([["out", out]]),
+      sets: new Map([["seen", { ...seen, elements: new Set() }]]),
+      maps: new Map(),
+    };
+    const nft = openNftConnection();
+    nft.run(planTable(table, undefined));
+    execFileSync("ip", ["link", "set", "lo", "up"]);
+    // A third one finds no room: the rule ends before its counter.
+    for (const last of [1, 2, 1, 3]) execFileSync("bash", ["-c", `echo word > /dev/udp/127.0.0.${last}/9 || true`]);
+    const listed = execFileSync("nft", ["list", "set", "ip", "t", "seen"], { encoding: "utf8" });
+    assert.match(listed, /127\.0\.0\.1 timeout 1h/);
+    assert.match(listed, /127\.0\.0\.2 timeout 1h/);
+    assert.doesNotMatch(listed, /127\.0\.0\.3/);
+    const read = nft.readTable("ip", "t");
+    assert.equal(read?.chains.get("out")?.rules[0]?.counter?.packets, 3n);
+    assert.deepEqual(read?.sets.get("seen"), { ...seen, elements: new Set() });
+    assert.deepEqual(planTable(table, read).operations, []);
+    const { dynamic: _other, ...plain } = seen;
+    const changed = {
+      ...table,
+      chains: new Map(),
+      sets: new Map([["seen", { ...plain, elements: new Set<string>() }]]),
+    };
+    nft.run(planTable(changed, read));
+    assert.deepEqual(nft.readTable("ip", "t")?.sets.get("seen"), { ...plain, elements: new Set() });
+    assert.throws(
+      () => nft.run(new Transaction().addSet(T, { ...seen, name: "unbounded", interval: true })),
+      (error) => hasCode(error, "NFT_INVALID"),
+    );
     nft.run(new Transaction().deleteTable(T));
     nft.close();
   });

@@ -13,7 +13,7 @@ import {
   writeRulePlace,
   writeRuleStatements,
 } from "../object/rule-codec.ts";
-import { type KernelSet, SET_FLAG, writeSet, writeSetRef } from "../object/set-codec.ts";
+import { DYNAMIC_FLAGS, type KernelSet, SET_FLAG, writeSet, writeSetRef } from "../object/set-codec.ts";
 import { writeFlowtable, writeFlowtableDevices, writeFlowtableRef } from "../object/flowtable-codec.ts";
 import { SetIds } from "../object/set-id.ts";
 import { writeTable } from "../object/table-codec.ts";
@@ -225,7 +225,7 @@ function kernelSet(set: SetShape): KernelSet {
   const shape = setKeyShape(set);
   return {
     name: set.name,
-    flags: set.interval ? SET_FLAG.interval : 0,
+    flags: (set.interval ? SET_FLAG.interval : 0) | (set.dynamic === true ? DYNAMIC_FLAGS : 0),
     keyDatatype: shape.datatype,
     keyBytes: shape.bytes,
     verdicts: false,

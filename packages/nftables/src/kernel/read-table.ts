@@ -8,7 +8,7 @@ import { type DecodedChain, readChain } from "../object/chain-codec.ts";
 import { type KernelElement, readElements, readIPv4Elements, writeElementsHead } from "../object/element-codec.ts";
 import { readFlowtable, writeFlowtableRef } from "../object/flowtable-codec.ts";
 import { type DecodedRule, readRule, writeRulePlace } from "../object/rule-codec.ts";
-import { type DecodedSet, readSet, SET_FLAG, writeSetRef } from "../object/set-codec.ts";
+import { type DecodedSet, DYNAMIC_FLAGS, readSet, SET_FLAG, writeSetRef } from "../object/set-codec.ts";
 import { readIsAsleep, writeTable } from "../object/table-codec.ts";
 import type { TableRef } from "../operation.ts";
 import type {
@@ -26,6 +26,7 @@ import { FAMILY_NUMBER, NFT_MSG } from "../wire/message-type.ts";
 
 /** Flags of sets that we make, and NFT_SET_CONCAT, which nft adds. A set with any other is not one of ours. */
 const OWN_FLAGS = SET_FLAG.interval | SET_FLAG.map | 0x80;
+const OWN_DYNAMIC_FLAGS = DYNAMIC_FLAGS | 0x80;
 
 /** Reads a table, whatever the generation does meanwhile. `undefined` when there is none. */
 export function readTableOnce(socket: NetlinkSocket, table: TableRef, generation: number): TableReadback | undefined {
@@ -290,10 +291,12 @@ function setReadback(
   addresses: ReadonlyMap<string, ReadonlySet<string>>,
 ): SetReadback {
   const interval = (set.flags & SET_FLAG.interval) !== 0;
-  const key = ownKey(set, OWN_FLAGS);
+  const dynamic = (set.flags & DYNAMIC_FLAGS) === DYNAMIC_FLAGS;
+  const key = ownKey(set, dynamic ? OWN_DYNAMIC_FLAGS : OWN_FLAGS);
   const size = set.size === undefined ? {} : { size: set.size };
   if (key === undefined || (interval && key.length > 1))
     return { name: set.name, key: undefined, interval, ...size, elements: new Set() };
+  if (dynamic) return { name: set.name, key, interval, ...size, dynamic, elements: new Set() };
   const texts =
     addresses.get(set.name) ??
     decodeSetElements(keyShape(key), interval, must(elements.get(set.name), "the elements of a set"));

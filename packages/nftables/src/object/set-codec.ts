@@ -15,7 +15,9 @@ const NFTA_SET = {
   USERDATA: 13,
 } as const;
 const NFTA_SET_DESC_SIZE = 1;
-export const SET_FLAG = { anonymous: 1, constant: 2, interval: 4, map: 8 } as const;
+export const SET_FLAG = { anonymous: 1, constant: 2, interval: 4, map: 8, timeout: 0x10, evaluated: 0x20 } as const;
+/** What packets may add to, for a time. */
+export const DYNAMIC_FLAGS: number = SET_FLAG.timeout | SET_FLAG.evaluated;
 
 /** A set as the kernel makes it. */
 export interface KernelSet {

@@ -109,6 +109,7 @@ function usesAny(rule: RuleState, names: ReadonlySet<string>): boolean {
   return rule.statements.some((statement) => {
     if (statement.kind === "vmap") return names.has(statement.map);
     if (statement.kind === "flow-offload") return names.has(flowtableKey(statement.flowtable));
+    if (statement.kind === "set-element") return names.has(statement.set);
     return statement.kind === "match" && statement.right.kind === "set" && names.has(statement.right.name);
   });
 }

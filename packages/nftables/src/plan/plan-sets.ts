@@ -41,15 +41,16 @@ function planSet(desired: SetState, current: SetState | SetReadback | undefined)
   if (current === undefined) return { shape, create: true, remake: false, added: [...desired.elements], removed: [] };
   if (!sameShape(desired, current))
     return { shape, create: false, remake: true, added: [...desired.elements], removed: [] };
-  if (desired.elements === current.elements) return undefined;
+  // What packets have added is theirs.
+  if (desired.dynamic === true || desired.elements === current.elements) return undefined;
   const { added, removed } = difference(desired.elements, current.elements);
   if (added.length === 0 && removed.length === 0) return undefined;
   return { shape, create: false, remake: false, added, removed };
 }
 
 function shapeOf(set: SetState): SetShape {
-  const { name, key, interval, size } = set;
-  return { name, key, interval, ...(size === undefined ? {} : { size }) };
+  const { dynamic, name, key, interval, size } = set;
+  return { name, key, interval, ...(size === undefined ? {} : { size }), ...(dynamic === true ? { dynamic } : {}) };
 }
 
 function sameShape(desired: SetState, current: SetState | SetReadback): boolean {
@@ -57,6 +58,7 @@ function sameShape(desired: SetState, current: SetState | SetReadback): boolean 
     current.key !== undefined &&
     desired.interval === current.interval &&
     desired.size === current.size &&
+    (desired.dynamic === true) === (current.dynamic === true) &&
     desired.key.length === current.key.length &&
     desired.key.every((field, i) => field === current.key?.[i])
   );

@@ -8,6 +8,7 @@ import {
   IPS,
   is,
   isNot,
+  meta,
   payload,
   TCP,
   TCP_KEY,
@@ -169,6 +170,45 @@ export const CATALOGUE_STATEMENTS: readonly CatalogueEntry[] = [
     "meta l4proto tcp dnat to [fd00::1]:80",
     `${TCP_KEY}; immediate 1 0xfd000000000000000000000000000001; immediate 2 0x0050; nat dnat 6 1 1 ports 2 2 flags 0`,
     "nat-prerouting",
+  ),
+  // Elements that packets add.
+  entry(
+    IP,
+    [{ kind: "set-element", change: "add", set: "seen4", key: payload("ip saddr"), timeoutSeconds: 60 }],
+    "add @seen4 { ip saddr timeout 60s }",
+    "payload load 1 network 12 4; dynset add 1 @seen4 timeout 60000ms",
+  ),
+  entry(
+    INET,
+    [{ kind: "set-element", change: "add", set: "seen4", key: payload("ip saddr"), timeoutSeconds: 60 }],
+    "add @seen4 { ip saddr timeout 60s }",
+    "meta load 15 1; cmp eq 1 0x02; payload load 1 network 12 4; dynset add 1 @seen4 timeout 60000ms",
+  ),
+  entry(
+    IP,
+    [
+      {
+        kind: "set-element",
+        change: "update",
+        set: "flows4",
+        key: { kind: "concat", parts: [payload("ip saddr"), meta("l4proto"), payload("th dport")] },
+        timeoutSeconds: 5,
+      },
+    ],
+    "update @flows4 { ip saddr . meta l4proto . th dport timeout 5s }",
+    "payload load 1 network 12 4; meta load 16 9; payload load 10 transport 2 2; dynset update 1 @flows4 timeout 5000ms",
+  ),
+  entry(
+    IP,
+    [{ kind: "set-element", change: "delete", set: "seen4", key: payload("ip daddr") }, DROP],
+    "delete @seen4 { ip daddr } drop",
+    "payload load 1 network 16 4; dynset delete 1 @seen4; immediate 0 drop",
+  ),
+  entry(
+    IP6,
+    [{ kind: "set-element", change: "add", set: "seen6", key: payload("ip6 saddr"), timeoutSeconds: 1 }],
+    "add @seen6 { ip6 saddr timeout 1s }",
+    "payload load 1 network 8 16; dynset add 1 @seen6 timeout 1000ms",
   ),
   // ARP.
   entry(

@@ -24,10 +24,20 @@ function sets(family: TableFamily): SetState[] {
       interval: false,
       elements: elements("10.0.0.1 . tcp . 80", "10.0.0.1 . udp . 80", "10.0.0.1 . sctp . 80"),
     },
+    { name: "seen4", key: ["ipv4_addr"], interval: false, size: 512, dynamic: true, elements: elements() },
+    {
+      name: "flows4",
+      key: ["ipv4_addr", "inet_proto", "inet_service"],
+      interval: false,
+      size: 64,
+      dynamic: true,
+      elements: elements(),
+    },
     { name: "pairs4", key: ["ipv4_addr", "ipv4_addr"], interval: false, elements: elements("10.0.0.1 . 10.0.0.2") },
   ];
   const six: SetState[] = [
     { name: "hosts6", key: ["ipv6_addr"], interval: false, elements: elements("fd00::1", "::2") },
+    { name: "seen6", key: ["ipv6_addr"], interval: false, size: 512, dynamic: true, elements: elements() },
     { name: "nets6", key: ["ipv6_addr"], interval: true, elements: elements("fd00::/64", "fe80::/10", "::1") },
     {
       name: "ports6",

@@ -7,6 +7,7 @@ export const T: TableRef = { family: "ip", name: "t" };
 export const HASH: SetShape = { name: "hash", key: ["ipv4_addr"], interval: false };
 export const NETS: SetShape = { name: "nets", key: ["ipv4_addr"], interval: true };
 export const SIZED: SetShape = { name: "sized", key: ["ipv4_addr"], interval: false, size: 2 };
+export const DYNAMIC: SetShape = { name: "dynamic", key: ["ipv4_addr"], interval: false, size: 64, dynamic: true };
 export const PORTS: SetShape = { name: "ports", key: ["ipv4_addr", "inet_proto", "inet_service"], interval: false };
 export const MAP: MapShape = { name: "map", key: "ifname" };
 export const INPUT: BaseChain = { type: "filter", hook: "input", priority: 0, policy: "accept" };
@@ -26,6 +27,16 @@ export function inSet(name: string): RuleState {
     left: { kind: "payload", field: "ip saddr" },
     op: "==",
     right: { kind: "set", name },
+  });
+}
+
+export function addTo(set: string): RuleState {
+  return rule({
+    kind: "set-element",
+    change: "add",
+    set,
+    key: { kind: "payload", field: "ip saddr" },
+    timeoutSeconds: 60,
   });
 }
 

@@ -1,4 +1,17 @@
-import { type ComplianceCase, HASH, INPUT, inSet, MAP, NETS, PORTS, SIZED, T, VMAP } from "./fixture.ts";
+import {
+  addTo,
+  type ComplianceCase,
+  DYNAMIC,
+  HASH,
+  INPUT,
+  inSet,
+  MAP,
+  NETS,
+  PORTS,
+  SIZED,
+  T,
+  VMAP,
+} from "./fixture.ts";
 
 /** Sets and maps, and their elements. */
 export const SET_MAP_CASES: readonly ComplianceCase[] = [
@@ -151,6 +164,28 @@ export const SET_MAP_CASES: readonly ComplianceCase[] = [
     name: "concatenations keep protocols apart",
     before: (tx) => tx.addSet(T, PORTS),
     run: (tx) => tx.addElements(T, PORTS, ["10.0.0.1 . tcp . 80", "10.0.0.1 . udp . 80", "10.0.0.1 . 200 . 80"]),
+  },
+  {
+    name: "a rule adds to a dynamic set of the same transaction, which can be added again",
+    run: (tx) => tx.addSet(T, DYNAMIC).addSet(T, DYNAMIC).addChain(T, "a").addRule(T, "a", addTo("dynamic")),
+  },
+  {
+    name: "add-set that is dynamic where it is not fails",
+    before: (tx) => tx.addSet(T, { ...DYNAMIC, dynamic: false }),
+    run: (tx) => tx.addSet(T, DYNAMIC),
+    fails: ["0 EEXIST"],
+  },
+  {
+    name: "add-rule that adds to a set that is not dynamic fails",
+    before: (tx) => tx.addSet(T, { ...DYNAMIC, dynamic: false }).addChain(T, "a"),
+    run: (tx) => tx.addRule(T, "a", addTo("dynamic")),
+    fails: ["0 EOPNOTSUPP"],
+  },
+  {
+    name: "delete-set that a rule adds to fails",
+    before: (tx) => tx.addSet(T, DYNAMIC).addChain(T, "a").addRule(T, "a", addTo("dynamic")),
+    run: (tx) => tx.deleteSet(T, "dynamic"),
+    fails: ["0 EBUSY"],
   },
   { name: "add-map again works", before: (tx) => tx.addMap(T, MAP), run: (tx) => tx.addMap(T, MAP) },
   {
