@@ -28,13 +28,13 @@ describe("a table that the kernel refuses", () => {
     dataplane = host.start();
   });
 
-  /** `times` transactions with these families are refused, for each of their operations. */
+  /** `times` transactions with tables of ours in these families are refused, for each of their operations. */
   const refuse = (families: readonly TableFamily[], times: number): void => {
     const run = host.nft.run.bind(host.nft);
     let left = times;
     host.nft.run = (transaction: Transaction, options): void => {
       const failures = transaction.operations.flatMap((operation, index): NftFailure[] =>
-        left > 0 && families.includes(operation.table.family)
+        left > 0 && families.includes(operation.table.family) && operation.table.name !== "calico-ended"
           ? [{ index, operation: describeOperation(operation), errno: 95, errnoName: "EOPNOTSUPP" }]
           : [],
       );
@@ -74,6 +74,27 @@ describe("a table that the kernel refuses", () => {
     assert.equal(host.missing(WORLD), "");
     assert.deepEqual([host.status?.ready, count(WARNING), count(FAILED)], [true, 0, 5]);
   });
+
+  // projectcalico/felix#2360, projectcalico/felix#1411: what a rule of IPv6 needs was missing.
+  for (const [refused, other] of [
+    ["ip6", "ip"],
+    ["ip", "ip6"],
+  ] as const)
+    it(`ends the dataplane when it denies, with the rules of ${other} in force where ${refused} is refused`, async () => {
+      refuse([refused], Number.POSITIVE_INFINITY);
+      await host.send(dataplane, ...WORLD);
+      await host.advance(2000);
+      assert.deepEqual([host.status?.ready, host.fatal.length, count(FAILED)], [false, 1, 10]);
+      assert.equal(host.table(refused), undefined);
+      assert.equal(host.table(other)?.chains.has("filter-cali-FORWARD"), true);
+      assert.equal(host.nft.readTable(other, "calico-standby"), undefined);
+      dataplane = host.start();
+      await host.send(dataplane, ...WORLD, ipSetDelta("s:web", ["10.65.0.8/32"]));
+      await host.advance(2000);
+      assert.equal(host.fatal.length, 2);
+      assert.equal(host.table(other)?.chains.has("filter-cali-FORWARD"), true);
+      assert.equal(hasElement("10.65.0.8"), other === "ip", "the next one brings it up to date");
+    });
 
   it("is not left out when it denies", async () => {
     refuse(["ip6"], 5);

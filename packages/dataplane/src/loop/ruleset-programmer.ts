@@ -3,7 +3,6 @@ import {
   type NftConnection,
   type NftOperation,
   NftError,
-  type NftFailure,
   type NftWatch,
   NFT_ERROR_CODES,
   planTable,
@@ -84,7 +83,7 @@ export interface ProgrammerCounters {
  * back (table-swap.ts). There is no moment without rules, or with a set that is still empty.
  *
  * Where the kernel refuses nothing but tables that deny nothing (it may not know their family), those are left out from
- * the third try on, for good.
+ * the third try on, for good. When all tries have failed, what is not refused is written once more without the rest.
  *
  * A batch that fails changes nothing in the kernel. Interval sets that are new go ahead in a batch of their own
  * (sets-ahead.ts), and a batch that is too large is cut (split-transaction.ts); both are safe to stop in between.
@@ -155,6 +154,7 @@ export class RulesetProgrammer {
         this.counters.failures++;
         this.#options.onWarning("Program nf_tables", { attempt, error: error.message, ...error.data });
         if (attempt >= LEAVE_OUT_FROM_TRY) this.#leaveOut(error);
+        if (attempt === MAX_TRIES) this.#programOthers(error);
         if (attempt === MAX_TRIES)
           throw new DataplaneError(`Program nf_tables: ${MAX_TRIES} tries failed, the last with: ${error.message}`, {
             code: "DATAPLANE_PROGRAM",
@@ -169,15 +169,31 @@ export class RulesetProgrammer {
 
   /** What guards the host must not wait for a table that does not, and that the kernel refuses. */
   #leaveOut(error: CodedError): void {
-    const refused = error instanceof NftError ? new Set(error.failures.map(tableOf)) : new Set<string>();
+    const refused = familiesOf(error);
     const { isFilter } = this.#options;
-    const isAside = (table: DesiredTable): boolean =>
-      isFilter?.(table) === false && refused.has(`${table.family} ${table.name}`);
+    const isAside = (table: DesiredTable): boolean => refused.has(table.family) && isFilter?.(table) === false;
     const aside = this.#tables.filter(isAside);
     if (aside.length === 0 || aside.length < refused.size) return;
     this.#tables = this.#tables.filter((table) => !isAside(table));
     for (const { family, name } of aside)
       this.#options.onWarning("Leave out a table that the kernel refuses", { table: `${family} ${name}` });
+  }
+
+  /** The last try is over: where one family alone is refused, the packets of the other are guarded all the same. */
+  #programOthers(error: CodedError): void {
+    const refused = familiesOf(error);
+    const all = this.#tables;
+    const others = all.filter(({ family }) => !refused.has(family));
+    if (refused.size === 0 || others.length + refused.size !== all.length) return;
+    this.#tables = others;
+    try {
+      this.#run(this.#planRead());
+    } catch (failure) {
+      if (!(failure instanceof CodedError)) throw failure;
+      this.#options.onWarning("Program nf_tables but for what is refused", { error: failure.message });
+    } finally {
+      this.#tables = all;
+    }
   }
 
   async #refresh(): Promise<void> {
@@ -375,7 +391,7 @@ function isTooLarge(error: unknown): error is NftError {
   return error instanceof NftError && error.code === NFT_ERROR_CODES.tooLarge;
 }
 
-/** "arp calico-arp" of "add-chain arp calico-arp cali-OUTPUT". */
-function tableOf({ operation }: NftFailure): string {
-  return operation.split(" ").slice(1, 3).join(" ");
+/** What the kernel has refused: "arp" of "add-chain arp calico-arp cali-OUTPUT". */
+function familiesOf(error: CodedError): ReadonlySet<string> {
+  return new Set(error instanceof NftError ? error.failures.map(({ operation }) => operation.split(" ")[1] ?? "") : []);
 }
