@@ -70,11 +70,23 @@ describe("BgpPeerAddresses", () => {
     const before = seen();
     assert.deepEqual(before.flat().length, 2);
     // One pass of the loop each, without any time in between.
+    const written = host.routes.writes.length;
     await host.send(dataplane, peering("10.0.0.8"));
     assert.deepEqual([addresses(), seen()], [["5 10.0.0.8/32 link"], before]);
+    assert.deepEqual(host.routes.writes.slice(written, written + 2), [
+      "replace-address 10.0.0.8/32",
+      "delete-address 10.0.0.9/32",
+    ]);
     await host.advance(500);
     await host.send(dataplane, workload("a", withMac));
     assert.deepEqual([addresses(), seen()], [[], before]);
+    await dataplane.stop();
+  });
+
+  it("takes the place of the same address with another scope", async () => {
+    host.routes.addAddress(DEVICE, "10.0.0.9/32", "universe");
+    await send(dataplane, peering("10.0.0.9"), peer("a"), IN_SYNC);
+    assert.deepEqual(addresses(), ["5 10.0.0.9/32 link"]);
     await dataplane.stop();
   });
 

@@ -139,17 +139,22 @@ export class BgpPeerAddresses implements DeviceWork {
   }
 
   #operations(device: number, wanted: readonly string[], present: readonly InterfaceAddress[]): RouteOperation[] {
-    const missing = new Set(wanted);
-    const operations: RouteOperation[] = [];
-    for (const known of present) {
-      const isRight = missing.has(known.address) && (isIpv6(known.address) || known.scope === "link");
-      if (isRight) missing.delete(known.address);
-      else if (this.#isOurs(known)) operations.push({ kind: "delete-address", address: known });
-    }
-    // Nobody else on the link has it: no need to wait for the search of duplicates.
-    for (const address of missing)
-      operations.push({ kind: "replace-address", address: { device, address, scope: "link", noDad: true } });
-    return operations;
+    const isRight = ({ address, scope }: InterfaceAddress): boolean =>
+      wanted.includes(address) && (isIpv6(address) || scope === "link");
+    const right = new Set(present.filter(isRight).map(({ address }) => address));
+    const stale = present.filter((known) => !isRight(known) && this.#isOurs(known));
+    // One of another scope is in the way of ours; all else goes last, so that the interface is never without any.
+    const [first, last] = [true, false].map((isInTheWay) =>
+      stale
+        .filter(({ address }) => wanted.includes(address) === isInTheWay)
+        .map((address): RouteOperation => ({ kind: "delete-address", address })),
+    );
+    // Nobody else on the link has it: no need to wait for the search of duplicates. No route comes with it.
+    const fields = { device, scope: "link", noDad: true, noPrefixRoute: true } as const;
+    const missing = wanted
+      .filter((address) => !right.has(address))
+      .map((address): RouteOperation => ({ kind: "replace-address", address: { ...fields, address } }));
+    return [...(first ?? []), ...missing, ...(last ?? [])];
   }
 
   #isOurs({ address, scope }: InterfaceAddress): boolean {

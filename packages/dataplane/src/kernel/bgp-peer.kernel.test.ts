@@ -60,6 +60,7 @@ kernelTests(import.meta.filename, () => {
     await until("the peering addresses are there", hasBoth);
     lab.run(`ip addr del ${PEERING}/32 dev calia`);
     await until("what somebody took away is back", hasBoth);
+    assert.doesNotMatch(lab.run("ip -6 route show dev calia"), /fd00::9/, "the kernel makes no route of its own");
     lab.run("ip link set calia down");
     await until("IPv6 has gone with the link", () => !addresses().join().includes(PEERING6));
     lab.run("ip link set calia up");

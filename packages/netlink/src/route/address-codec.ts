@@ -8,7 +8,7 @@ import { addressBytes } from "@bulrush/ip";
 
 /** linux/if_addr.h */
 const IFA = { ADDRESS: 1, LOCAL: 2, FLAGS: 8 } as const;
-const IFA_F_NODAD = 2;
+const IFA_F = { NODAD: 0x02, NOPREFIXROUTE: 0x200 } as const;
 
 /** `struct ifaddrmsg` of a dump request. */
 export function writeAddressFilter(writer: MessageWriter, family: number, device: number): void {
@@ -30,7 +30,9 @@ export function writeAddress(writer: MessageWriter, address: InterfaceAddress): 
   const bytes = addressBytes(cidr);
   writer.attrBytes(IFA.LOCAL, bytes);
   writer.attrBytes(IFA.ADDRESS, address.peer === undefined ? bytes : addressBytesOf(address.peer));
-  if (address.noDad === true && cidr.family === 6) writer.attrU32(IFA.FLAGS, IFA_F_NODAD);
+  const noDad = address.noDad === true && cidr.family === 6 ? IFA_F.NODAD : 0;
+  const flags = noDad | (address.noPrefixRoute === true ? IFA_F.NOPREFIXROUTE : 0);
+  if (flags !== 0) writer.attrU32(IFA.FLAGS, flags);
 }
 
 /** `undefined` for an address of a family other than IPv4 and IPv6. */

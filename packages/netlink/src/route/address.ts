@@ -10,6 +10,8 @@ export interface InterfaceAddress {
   readonly flags?: number;
   /** Skip duplicate address detection (IPv6), so that the address can be used at once. Write only. */
   readonly noDad?: boolean;
+  /** The kernel makes no route to the address's network. Write only. */
+  readonly noPrefixRoute?: boolean;
 }
 
 export type RouteScope = "universe" | "site" | "link" | "host" | "nowhere";

@@ -134,6 +134,21 @@ const OPERATIONS: readonly OperationCase[] = [
     body: "0a400000 07000000 14000200 fd000000 00000000 00000000 00000001 14000100 fd000000 00000000 00000000 00000001 08000800 02000000",
   },
   {
+    name: "an IPv6 address without duplicate detection, and without a route to its network",
+    operation: {
+      kind: "replace-address",
+      address: { device: 7, address: "fd00::1/128", noDad: true, noPrefixRoute: true },
+    },
+    head: "14000105",
+    body: "0a800000 07000000 14000200 fd000000 00000000 00000000 00000001 14000100 fd000000 00000000 00000000 00000001 08000800 02020000",
+  },
+  {
+    name: "an IPv4 address without a route to its network",
+    operation: { kind: "replace-address", address: { device: 7, address: "10.0.0.1/32", noPrefixRoute: true } },
+    head: "14000105",
+    body: "02200000 07000000 08000200 0a000001 08000100 0a000001 08000800 00020000",
+  },
+  {
     name: "a veth pair whose peer goes elsewhere",
     operation: { kind: "add-veth", veth: { name: "v0", mtu: 1450, up: true, peer: { name: "v1", namespaceFd: 9 } } },
     head: "10000106",
