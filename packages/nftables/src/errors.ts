@@ -30,6 +30,8 @@ export interface NftFailure {
   readonly errnoName: string;
   /** The kernel's own words, where it has any. */
   readonly extAck?: string;
+  /** Where in the message it found fault: bytes from the message's head to the attribute's. */
+  readonly offset?: number;
 }
 
 export interface NftErrorOptions {

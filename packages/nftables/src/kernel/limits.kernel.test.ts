@@ -222,6 +222,29 @@ kernelTests(import.meta.filename, () => {
     nft.close();
   });
 
+  test("run() says where in its message each refused operation is at fault", () => {
+    const nft = openNftConnection();
+    const transaction = new Transaction()
+      .addTable(T)
+      .addRule(T, "missing", { statements: [{ kind: "counter" }] })
+      .deleteSet(T, "none");
+    // struct nlmsghdr and nfgenmsg have 20 bytes; then come the table, whose name "t" takes 8, and what is missing.
+    assert.throws(
+      () => nft.run(transaction),
+      (error) => {
+        assert.ok(error instanceof NftError);
+        const where = error.failures.map(({ errnoName, index, offset }) => [index, errnoName, offset]);
+        assert.deepEqual(where, [
+          [1, "ENOENT", 28],
+          [2, "ENOENT", 28],
+        ]);
+        return true;
+      },
+    );
+    assert.equal(nft.readTable("ip", "t"), undefined);
+    nft.close();
+  });
+
   test("a closed connection fails with a code", () => {
     const nft = openNftConnection();
     nft.close();

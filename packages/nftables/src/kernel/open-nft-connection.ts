@@ -149,6 +149,7 @@ function refused(
       errno: answer.errno,
       errnoName: errnoName(answer.errno),
       ...(answer.extAck === undefined ? {} : { extAck: answer.extAck }),
+      ...(answer.offset === undefined ? {} : { offset: answer.offset }),
     };
   });
   const [first] = failures;
