@@ -19,6 +19,8 @@ const ENDPOINT: readonly CountedRule[] = [
   { chain: "filter-cali-pi-np/red/web", comment: "rule 0", ...count(3) },
   { chain: "filter-cali-pi-np/red/web", comment: "rule 1", ...count(4) },
   { chain: "filter-cali-pri-open", comment: "rule 0", ...count(5) },
+  { chain: "filter-cali-tr-calia", comment: "Packet rate limit", ...count(6) },
+  { chain: "filter-cali-fr-calia", comment: "Packet rate limit", ...count(2) },
   { chain: "filter-cali-INPUT", comment: "Something else", ...count(9) },
 ];
 
@@ -29,7 +31,9 @@ describe("readRuleCounters()", () => {
   it("tells tier, policy, direction and rule of every counter of a policy, profile or endpoint", () => {
     const counters = readRuleCounters({ rules: (family) => (family === "ip" ? [...ENDPOINT] : []) });
     assert.deepEqual(counters.map(brief), [
+      "||egress|Packet rate limit|2",
       "||ingress|Drop if no profiles matched|1",
+      "||ingress|Packet rate limit|6",
       "|profile open|ingress|rule 0|5",
       "security||ingress|End of tier security|7",
       "security|np/red/web|ingress|rule 0|3",
