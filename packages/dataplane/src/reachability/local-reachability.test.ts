@@ -165,6 +165,22 @@ describe("LocalReachability", () => {
       await dataplane.stop();
     });
 
+    it("are divided among the hosts of their subnet: one elsewhere could not answer", async () => {
+      const far = Array.from({ length: 20 }, (_, i) => node(`far-${i}`, `172.16.0.${i + 1}/24`));
+      await start(ON, OAK, ...far, ...POOLS, ...SERVICES);
+      assert.equal(answers().length, 20);
+      await dataplane.stop();
+    });
+
+    it("are divided among all hosts, where their subnet is the second one of all", async () => {
+      const settings = { ...ON, FelixHostname: "far-0" };
+      const far = Array.from({ length: 2 }, (_, i) => node(`far-${i}`, `172.16.0.${i + 1}/24`));
+      await start(settings, ...far, ...POOLS, ...SERVICES);
+      const mine = answers().length;
+      assert.ok(mine > 0 && mine < 20, String(mine));
+      await dataplane.stop();
+    });
+
     it("do not go to a host that has no address of their family", async () => {
       await start({ ...ON, FelixHostname: "elm" }, node("elm", "", "fd00::2/64"), ...POOLS, ...SERVICES);
       assert.deepEqual(answers(), []);

@@ -1,5 +1,5 @@
 import { type CancelTimer, type Clock, messageOf } from "@bulrush/base";
-import { type Cidr, containsAddress, formatAddress, parseAddress, parseCidr } from "@bulrush/ip";
+import { type Address, type Cidr, containsAddress, formatAddress, parseAddress, parseCidr } from "@bulrush/ip";
 import type { NeighbourResponder } from "@bulrush/netlink";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
@@ -28,6 +28,13 @@ export interface LocalReachabilityOptions {
   readonly clock: Clock;
 }
 
+/** A host of the cluster. */
+interface Host {
+  readonly address: Address;
+  /** Of its name. */
+  readonly hash: number;
+}
+
 /** One network that is spoken to. */
 interface Listener {
   readonly responder: NeighbourResponder;
@@ -44,7 +51,8 @@ interface Listener {
  *                                                                   v  of a device: answered for at that device
  *     questions wait in the kernel, and are looked for every 25 ms; without an address at a device nobody listens there
  *
- * Of an address of a service one host is the owner, by a hash: each service needs one way in, not one by every host.
+ * Of an address of a service one host of its subnet is the owner, by a hash: each service needs one way in, not one by
+ * every host.
  * Nothing of it is in the kernel: it ends with the process, and neighbours remember the answers for a while.
  *
  * Invariant: `#listeners` has one for each family and device with an address, under the name of both; the timer runs as
@@ -55,8 +63,8 @@ export class LocalReachability implements DeviceWork {
   readonly #pools = new Map<string, Cidr>();
   /** Addresses by service. */
   readonly #services = new Map<string, readonly string[]>();
-  /** Hosts that have an address of the family, with the hashes of their names. */
-  readonly #hosts = { 4: new Map<string, number>(), 6: new Map<string, number>() };
+  /** Hosts that have an address of the family. */
+  readonly #hosts = { 4: new Map<string, Host>(), 6: new Map<string, Host>() };
   readonly #listeners = new Map<string, Listener>();
   /** What stood in the way, by listener, as last told. */
   readonly #problems = new Map<string, string>();
@@ -104,12 +112,12 @@ export class LocalReachability implements DeviceWork {
         this.#set(this.#services, `${message.namespace}/${message.name}`, undefined);
         return;
       case "HostMetadataUpdate":
-        this.#setHost(4, message.hostname, message.ipv4_addr !== "");
-        this.#setHost(6, message.hostname, message.ipv6_addr !== "");
+        this.#setHost(4, message.hostname, message.ipv4_addr);
+        this.#setHost(6, message.hostname, message.ipv6_addr);
         return;
       case "HostMetadataRemove":
-        this.#setHost(4, message.hostname, false);
-        this.#setHost(6, message.hostname, false);
+        this.#setHost(4, message.hostname, "");
+        this.#setHost(6, message.hostname, "");
         return;
       default:
     }
@@ -173,12 +181,16 @@ export class LocalReachability implements DeviceWork {
     }
   }
 
-  #setHost(family: Family, host: string, isThere: boolean): void {
+  /** `text`: with a length, or without. */
+  #setHost(family: Family, name: string, text: string): void {
+    const address = parseAddress(text.replace(/\/.*$/, ""));
     const hosts = this.#hosts[family];
-    if (hosts.has(host) === isThere) return;
-    if (isThere) hosts.set(host, hashOf(host));
-    else hosts.delete(host);
-    this.#isDirty = true;
+    const known = hosts.get(name);
+    if (address === undefined) this.#isDirty = hosts.delete(name) || this.#isDirty;
+    else if (known === undefined || formatAddress(known.address) !== formatAddress(address)) {
+      hosts.set(name, { address, hash: hashOf(name) });
+      this.#isDirty = true;
+    }
   }
 
   #findNetworks(access: RouteAccess): HostNetwork[] {
@@ -200,23 +212,39 @@ export class LocalReachability implements DeviceWork {
     const { config, interfaces } = this.#options;
     if (family === 6 && !config.ipv6Support) return new Set();
     const addresses = new Set<string>();
-    const found = (text: string): string | undefined => {
+    const isIn = (address: Address, cidrs: Iterable<Cidr>): boolean => {
+      for (const cidr of cidrs) if (containsAddress(cidr, address)) return true;
+      return false;
+    };
+    const found = (text: string): Address | undefined => {
       const address = parseAddress(text);
-      if (address?.family !== family) return undefined;
-      const isIn = (cidr: Cidr): boolean => containsAddress(cidr, address);
-      return subnets.some(isIn) && [...this.#pools.values()].some(isIn) ? formatAddress(address) : undefined;
+      if (address?.family !== family || !isIn(address, subnets)) return undefined;
+      return isIn(address, this.#pools.values()) ? address : undefined;
     };
     for (const net of this.#podNetworks(family)) {
       const address = found(net.replace(/\/.*$/, ""));
-      if (address !== undefined) addresses.add(address);
+      if (address !== undefined) addresses.add(formatAddress(address));
     }
+    const inSubnet = new Map<Cidr, readonly (readonly [string, number])[]>();
     for (const text of [...this.#services.values()].flat()) {
       const address = found(text);
-      if (address !== undefined && ownerOf(address, this.#hosts[family]) === config.hostname) addresses.add(address);
+      const subnet = address && subnets.find((cidr) => containsAddress(cidr, address));
+      if (address === undefined || subnet === undefined) continue;
+      const hosts = inSubnet.get(subnet) ?? this.#hostsIn(subnet, family);
+      inSubnet.set(subnet, hosts);
+      const canonical = formatAddress(address);
+      if (ownerOf(canonical, hosts) === config.hostname) addresses.add(canonical);
     }
     // For those the kernel answers.
     for (const { addresses: own } of interfaces.all()) for (const address of own) addresses.delete(address);
     return addresses;
+  }
+
+  /** Hosts that can answer in a subnet: those with their own address there; where no host has, it is the second one of all. */
+  #hostsIn(subnet: Cidr, family: Family): (readonly [name: string, hash: number])[] {
+    const all = [...this.#hosts[family]];
+    const near = all.filter(([, { address }]) => containsAddress(subnet, address));
+    return (near.length > 0 ? near : all).map(([name, { hash }]) => [name, hash]);
   }
 
   *#podNetworks(family: Family): Generator<string> {
