@@ -44,20 +44,27 @@ function differences(
 ): RouteOperation[] {
   const isForwarding = key === "mac" ? { forwarding: true } : {};
   const operations: RouteOperation[] = [];
-  const present = new Map<string, string>();
+  const present = new Map<string, Neighbour[]>();
   for (const entry of listed) {
     const name = entry[key];
     if (entry.device !== device || name === undefined || entry.mac === undefined) continue;
     if (((entry.state ?? 0) & PERMANENT) === 0) continue;
-    if (wanted.has(name)) present.set(name, entry[value] ?? "");
-    else operations.push({ kind: "delete-neighbour", neighbour: entry });
+    if (!wanted.has(name)) operations.push({ kind: "delete-neighbour", neighbour: entry });
+    else present.set(name, [...(present.get(name) ?? []), entry]);
   }
-  for (const [name, target] of wanted)
-    if (present.get(name) !== target)
-      operations.push({
-        kind: "replace-neighbour",
-        neighbour: { device, state: PERMANENT, ...isForwarding, ...entryOf(key, name, target) },
-      });
+  for (const [name, target] of wanted) {
+    const entries = present.get(name) ?? [];
+    const others = entries.filter((entry) => entry[value] !== target);
+    // A MAC may lead to several hosts: a replacement takes the place of one of them, and the others stay.
+    const isThere = others.length < entries.length;
+    for (const neighbour of isThere ? others : others.slice(1))
+      operations.push({ kind: "delete-neighbour", neighbour });
+    if (isThere) continue;
+    operations.push({
+      kind: "replace-neighbour",
+      neighbour: { device, state: PERMANENT, ...isForwarding, ...entryOf(key, name, target) },
+    });
+  }
   return operations;
 }
 
