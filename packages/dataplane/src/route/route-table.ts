@@ -161,7 +161,7 @@ export class RouteTable {
       freed.push(address);
       for (const other of others) {
         const route = this.#kernel.get(other);
-        if (route !== undefined) deletes.add(other, { kind: "delete-route", route });
+        if (route !== undefined) deletes.add(other, { kind: "delete-route", route: selectorOf(route) });
       }
     }
     const failures = this.#write(access, deletes);
@@ -205,12 +205,12 @@ export class RouteTable {
       const present = this.#kernel.get(key);
       if (wanted === undefined && present !== undefined) {
         if (this.#inGrace(present, nowMs)) graced.add(key);
-        else deletes.add(key, { kind: "delete-route", route: present });
+        else deletes.add(key, { kind: "delete-route", route: selectorOf(present) });
       } else if (winner !== undefined && this.#mustWait(winner, isHeld)) kept.add(key);
       else if (wanted !== undefined && (present === undefined || !sameRoute(wanted, present))) {
         // An IPv6 route to another device is one more route, not a replacement.
         if (this.#family === 6 && present !== undefined && present.device !== wanted.device)
-          deletes.add(key, { kind: "delete-route", route: present });
+          deletes.add(key, { kind: "delete-route", route: selectorOf(present) });
         writes.add(key, { kind: "replace-route", route: wanted });
       }
     }
@@ -460,6 +460,19 @@ function toRoute({ candidate: { target }, device }: Winner): Route {
   if (onlink === true) route.onlink = true;
   if (mtu !== undefined) route.mtu = mtu;
   return route;
+}
+
+/**
+ * What names a route to the kernel: whatever else somebody has made of it meanwhile, it goes. One without a device is told
+ * by its type from others of its network.
+ */
+function selectorOf({ destination, device, metric, tos, type }: Route): Route {
+  const selector: { -readonly [K in keyof Route]: Route[K] } = { destination };
+  if (metric !== undefined) selector.metric = metric;
+  if (tos !== undefined) selector.tos = tos;
+  if (device !== undefined) selector.device = device;
+  else if (type !== undefined) selector.type = type;
+  return selector;
 }
 
 /** Compares what we set; flags and other things that only the kernel reports do not count. */
