@@ -32,6 +32,11 @@ describe("matchHostEndpoints()", () => {
     assert.equal(match(["a", { name: "eth7" }]), "eth7=a");
   });
 
+  // projectcalico/felix#1280
+  it("gives nothing to a name that no interface can have", () => {
+    assert.equal(match(["a", { name: "enp3s0f0.803@enp3s0f0" }], ["b", { name: "eth0" }]), "eth0=b");
+  });
+
   it("finds the interface by any expected address, in any spelling", () => {
     assert.equal(match(["a", { expected_ipv4_addrs: ["10.9.9.9", "10.0.0.7"] }]), "eth1=a");
     assert.equal(match(["a", { expected_ipv6_addrs: ["FD00:0::7"] }]), "eth0=a");

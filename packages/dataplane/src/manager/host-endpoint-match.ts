@@ -1,6 +1,7 @@
 import { compareStrings } from "@bulrush/base";
 import { formatAddress, parseAddress } from "@bulrush/ip";
 import type { DataplaneHostEndpoint } from "@bulrush/proto";
+import { canBeInterface } from "./interface-name.ts";
 import type { Interface } from "./interfaces.ts";
 
 /** Which host endpoint rules which interface. */
@@ -14,7 +15,7 @@ export interface HostEndpointMatch {
 /**
  * Matches host endpoints to interfaces. One that names its interface gets it, whether it exists yet or not, so that
  * the interface is never unguarded; its addresses are not looked at. One without a name gets each interface that has
- * any of its expected addresses. Where several match an interface, the lowest id wins.
+ * any of its expected addresses. A name that no interface can have guards nothing. Where several match an interface, the lowest id wins.
  */
 export function matchHostEndpoints(
   endpoints: ReadonlyMap<string, DataplaneHostEndpoint>,
@@ -27,7 +28,7 @@ export function matchHostEndpoints(
     if (endpoint.name === "*") wildcard ??= id;
     else {
       const names = endpoint.name === "" ? interfacesOfAddresses(endpoint, known) : [endpoint.name];
-      for (const name of names) if (!byInterface.has(name)) byInterface.set(name, id);
+      for (const name of names) if (canBeInterface(name) && !byInterface.has(name)) byInterface.set(name, id);
     }
   }
   return { byInterface, wildcard };

@@ -39,4 +39,19 @@ describe("WorkloadEndpoints", () => {
     assert.deepEqual(changes, ["cali1", "cali1", "cali2"]);
     assert.equal(endpoints.size, 1);
   });
+
+  // projectcalico/felix#1280: one name that was too long kept all other rules out of the kernel.
+  it("gives nobody a name that no interface can have, and the endpoint its next one", () => {
+    endpoints.onUpdate(workload("a", { name: "cali890123456789" }));
+    endpoints.onUpdate(workload("b", { name: "" }));
+    endpoints.onUpdate(workload("c", { name: "caliéééééé" }));
+    endpoints.onUpdate(workload("d", { name: "cali89012345678" }));
+    assert.deepEqual([...endpoints.interfaceNames()], ["cali89012345678"]);
+    assert.deepEqual([endpoints.size, changes], [4, ["cali89012345678"]]);
+    endpoints.onUpdate(workload("a", { name: "cali1" }));
+    endpoints.onUpdate(workload("d", { name: "cali890123456789" }));
+    assert.deepEqual([owner("cali1"), owner("cali89012345678")], ["default/a", undefined]);
+    for (const name of ["a", "b", "c", "d"]) endpoints.onUpdate(workloadRemove(name));
+    assert.deepEqual([endpoints.size, [...endpoints.interfaceNames()]], [0, []]);
+  });
 });

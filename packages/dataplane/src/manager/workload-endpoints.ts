@@ -1,5 +1,6 @@
 import { compareStrings } from "@bulrush/base";
 import type { DataplaneWorkloadEndpoint, ToDataplane, WorkloadEndpointID } from "@bulrush/proto";
+import { canBeInterface } from "./interface-name.ts";
 import { Listeners } from "./listeners.ts";
 
 /** A local workload endpoint as the last message told it. */
@@ -15,7 +16,7 @@ export function workloadKey(id: WorkloadEndpointID): string {
 
 /**
  * The local workload endpoints, and which of them owns its interface: where several claim one name, the lowest id; the
- * next one follows when it goes.
+ * next one follows when it goes. A name that no interface can have is nobody's.
  *
  * Invariant: `#claims` lists the keys of all endpoints of an interface name, sorted, and no empty list.
  */
@@ -56,6 +57,7 @@ export class WorkloadEndpoints {
     const before = this.#byKey.get(key);
     if (before !== undefined && before.endpoint.name !== name) this.#remove(key);
     this.#byKey.set(key, workload);
+    if (!canBeInterface(name)) return;
     const claims = this.#claims.get(name) ?? [];
     if (!claims.includes(key)) {
       claims.push(key);
@@ -70,6 +72,7 @@ export class WorkloadEndpoints {
     if (workload === undefined) return;
     this.#byKey.delete(key);
     const { name } = workload.endpoint;
+    if (!canBeInterface(name)) return;
     const claims = (this.#claims.get(name) ?? []).filter((other) => other !== key);
     if (claims.length === 0) this.#claims.delete(name);
     else this.#claims.set(name, claims);

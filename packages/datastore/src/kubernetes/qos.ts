@@ -1,25 +1,13 @@
 import { parseDscp, type QoSControls } from "@bulrush/model";
 import type { ItemIssue } from "../driver/item-issue.ts";
 import { warningAt } from "../process/issue.ts";
+import { QOS_BOUNDS, type QosControl } from "../process/qos-bounds.ts";
 import { parseQuantity } from "./quantity.ts";
 
 const PREFIX = "qos.projectcalico.org/";
 
-/** Lowest and highest value of each control; the units are bits a second, bits, packets a second, packets, connections. */
-const CLAMPS = {
-  Bandwidth: [1e3, 1e15],
-  Burst: [1e3, 34_359_738_360],
-  Peakrate: [1.01e3, 1.01e15],
-  Minburst: [1e3, 1e8],
-  PacketRate: [1, 1e4],
-  PacketBurst: [1, 1e4],
-  MaxConnections: [1, 4_294_967_295],
-} as const;
-
 const DEFAULT_BURST = 2 ** 32;
 const DEFAULT_PACKET_BURST = 5;
-
-type Control = keyof typeof CLAMPS;
 
 /** The QoS annotations of a pod; undefined if there are none. What is no good is clamped or left out, with a warning. */
 export function qosControlsOf(
@@ -50,23 +38,24 @@ function directionOf(
   issues: ItemIssue[],
 ): Record<string, number> {
   const out: Record<string, number> = {};
-  const warn = (control: Control, message: string): void => {
+  const warn = (control: QosControl, message: string): void => {
     issues.push(warningAt(`metadata.annotations.${PREFIX}${direction}${control}`, message));
   };
-  const read = (control: Control, text: string | undefined): number | undefined => {
+  const read = (control: QosControl, text: string | undefined): number | undefined => {
     if (text === undefined) return undefined;
     const value = parseQuantity(text);
     if (value === undefined) {
       warn(control, `Not a quantity: "${text}"; left out`);
       return undefined;
     }
-    const [low, high] = CLAMPS[control];
+    const [low, high] = QOS_BOUNDS[control];
     const clamped = Math.min(high, Math.max(low, value));
     if (clamped !== value) warn(control, `"${text}" is outside ${low} to ${high}; ${clamped} is used`);
     return clamped;
   };
-  const own = (control: Control): number | undefined => read(control, annotations[`${PREFIX}${direction}${control}`]);
-  const set = (control: Control, value: number | undefined): void => {
+  const own = (control: QosControl): number | undefined =>
+    read(control, annotations[`${PREFIX}${direction}${control}`]);
+  const set = (control: QosControl, value: number | undefined): void => {
     if (value !== undefined) out[`${direction}${control}`] = value;
   };
   const bandwidth = own("Bandwidth") ?? read("Bandwidth", annotations[`kubernetes.io/${direction}-bandwidth`]);

@@ -366,6 +366,33 @@ test("WorkloadEndpoint: something of a shape that no check foresaw is an error, 
   assert.equal(result.issues[0]?.severity, "error");
 });
 
+test("WorkloadEndpoint: bounds of QoS that the kernel would refuse are clamped or left out, and DSCP has its names", () => {
+  for (const [controls, wanted, warned] of [
+    [{ ingressPacketRate: 10, dscp: 46 }, { ingressPacketRate: 10, dscp: 46 }, []],
+    [{ dscp: "AF41" }, { dscp: 34 }, []],
+    [{ dscp: 64, egressMaxConnections: 0, egressBandwidth: null }, undefined, ["dscp"]],
+    [{ egressPacketRate: 1.5, ingressPacketBurst: 0.5 }, { egressPacketRate: 1, ingressPacketBurst: 1 }, [0, 1]],
+    [
+      { ingressPacketRate: 1e18, ingressMaxConnections: -1, egressMaxConnections: 2 ** 32 },
+      { ingressPacketRate: 1e4, ingressMaxConnections: 1, egressMaxConnections: 2 ** 32 - 1 },
+      [0, 1, 2],
+    ],
+    [{ ingressBandwidth: "10M", sideways: 5 }, undefined, ["ingressBandwidth"]],
+    [[], undefined, [""]],
+    ["fast", undefined, [""]],
+  ] as const) {
+    const spec = { ipNetworks: ["10.0.0.1/32"], interfaceName: "cali1", qosControls: controls };
+    const result = run(processor("WorkloadEndpoint"), "WorkloadEndpoint", "n-k8s-p-eth0", { namespace: "ns", spec });
+    const [endpoint] = Object.values(kvs(result)) as { readonly qosControls?: unknown }[];
+    assert.deepEqual(endpoint?.qosControls, wanted);
+    const fields = warned.map((field) => (typeof field === "number" ? Object.keys(controls)[field] : field));
+    assert.deepEqual(
+      result.issues.map(({ severity, field }) => [severity, field]),
+      fields.map((field) => ["warning", `spec.qosControls${field === "" ? "" : `.${field}`}`]),
+    );
+  }
+});
+
 test("raw kinds travel as they are, under their own kind", () => {
   const service = convert("KubernetesService", "s", { namespace: "ns", spec: { clusterIP: "10.0.0.1" } });
   assert.deepEqual(Object.keys(service), ["/calico/resources/v3/projectcalico.org/kubernetesservices/ns/s"]);

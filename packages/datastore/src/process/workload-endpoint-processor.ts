@@ -13,9 +13,11 @@ import {
   type WorkloadEndpointSpec,
 } from "@bulrush/model";
 import { parseWorkloadName } from "../kubernetes/workload-name.ts";
+import type { ItemIssue } from "../driver/item-issue.ts";
 import { errorAt } from "./issue.ts";
 import { readPort, readProtocol } from "./policy/port.ts";
 import { type Processed, processed, type ProcessorInput, simpleProcessor, type UpdateProcessor } from "./processor.ts";
+import { boundQos } from "./qos-bounds.ts";
 import { SharedParts } from "./shared-parts.ts";
 import { sortedMap } from "./sorted-map.ts";
 
@@ -38,9 +40,10 @@ function processEndpoint({ item, value, issues = [] }: ProcessorInput, parts: Sh
     endpoint: parts.text(name.endpoint),
   };
   if (value === undefined) return processed([{ key, value: undefined }], issues);
-  const endpoint = convert(value, parts);
-  if (typeof endpoint === "object" || endpoint === undefined) return processed([{ key, value: endpoint }], issues);
-  return processed([{ key, value: undefined }], [...issues, errorAt(endpoint, "Not usable")]);
+  const found = [...issues];
+  const endpoint = convert(value, parts, found);
+  if (typeof endpoint === "object" || endpoint === undefined) return processed([{ key, value: endpoint }], found);
+  return processed([{ key, value: undefined }], [...found, errorAt(endpoint, "Not usable")]);
 }
 
 const NONE: readonly string[] = [];
@@ -49,7 +52,7 @@ const NO_LABELS: StringMap = {};
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The endpoint, undefined if it has no addresses, or the field that is no good. */
-function convert(resource: Resource, parts: SharedParts): WorkloadEndpoint | string | undefined {
+function convert(resource: Resource, parts: SharedParts, issues: ItemIssue[]): WorkloadEndpoint | string | undefined {
   const spec = (isObject(resource.spec) ? resource.spec : {}) as unknown as WorkloadEndpointSpec;
   const networks = masked(spec.ipNetworks);
   // More than its own address would lay claim to those of others.
@@ -84,7 +87,8 @@ function convert(resource: Resource, parts: SharedParts): WorkloadEndpoint | str
   if (spoofed.length > 0) out.allow_spoofed_source_ips = spoofed;
   const annotations = sortedMap(resource.metadata.annotations ?? {});
   if (annotations.size > 0) out.annotations = annotations;
-  if (spec.qosControls) out.qosControls = spec.qosControls;
+  const controls = spec.qosControls ? boundQos(spec.qosControls, issues) : undefined;
+  if (controls !== undefined) out.qosControls = controls;
   return out;
 }
 
