@@ -307,6 +307,17 @@ describe("RouteTable", () => {
       assert.deepEqual([result.writes, result.drift, kernel.listing().length], [1, 1, 1]);
     });
 
+    it("of a route that goes with its interface, which the kernel tells next, is nobody's doing", () => {
+      kernel.dropRoute(known ?? assert.fail());
+      assert.equal(table.notice(known ?? assert.fail(), true), true);
+      table.touchInterface("cali1");
+      assert.deepEqual([round(0).drift, kernel.listing().length], [0, 1], "down for less than anybody sees");
+      kernel.dropRoute(known ?? assert.fail());
+      assert.equal(table.notice(known ?? assert.fail(), true), true);
+      unlink(5, "cali1");
+      assert.deepEqual([round(0).drift, kernel.listing()], [0, []]);
+    });
+
     it("of a changed route of ours makes the next round list and write, and is counted where the listing says so", () => {
       const changed: Route = { ...(known ?? assert.fail()), protocol: 99 };
       kernel.putRoute(changed);

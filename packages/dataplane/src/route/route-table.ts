@@ -72,8 +72,8 @@ export class RouteTable {
   readonly #firstSeenMs = new Map<number, number>();
   #resyncNeeded = true;
   #listedOnce = false;
-  /** Routes found gone by a notice, since the last round. */
-  #noticed: DriftItem[] = [];
+  /** Routes found gone by a notice, since the last round, by the interface that they led to. */
+  #noticed: { readonly item: DriftItem; readonly interfaceName: string | undefined }[] = [];
   /** Keys that are dirty only because a notice says that somebody else has changed them. */
   readonly #suspects = new Set<RouteKey>();
 
@@ -110,6 +110,8 @@ export class RouteTable {
   /** Something happened to the interface: its routes are listed and judged again. */
   touchInterface(name: string): void {
     this.#rescan.add(name);
+    // It goes, or has gone down, or lost its addresses: the kernel tells of routes first.
+    this.#noticed = this.#noticed.filter(({ interfaceName }) => interfaceName !== name);
     for (const key of this.#candidates.keysOf(name)) this.#dirty.add(key);
   }
 
@@ -127,7 +129,10 @@ export class RouteTable {
       this.#kernel.delete(key);
       // Routes of an interface that is not up go without anybody's doing.
       if (route.device === undefined || this.#interfaces.byIndex(route.device)?.up === true)
-        this.#noticed.push(this.#drift("missing", route));
+        this.#noticed.push({
+          item: this.#drift("missing", route),
+          interfaceName: this.#interfaces.byIndex(route.device ?? 0)?.name,
+        });
     } else {
       // It may be an older write of ours: the listing decides.
       if (!this.#dirty.has(key)) this.#suspects.add(key);
@@ -148,7 +153,7 @@ export class RouteTable {
    */
   release(access: RouteAccess, nowMs: number): ReleaseResult {
     this.#noteInterfaces(nowMs);
-    const drift = [...this.#refresh(access), ...this.#noticed];
+    const drift = [...this.#refresh(access), ...this.#noticed.map(({ item }) => item)];
     this.#noticed = [];
     const freed: string[] = [];
     const deletes = new Writes();
