@@ -10,6 +10,7 @@ for (const [index, name] of [
   [5, "cali1"],
   [6, "vxlan.calico"],
   [7, "tunl0"],
+  [8, "cali2"],
 ] as const)
   interfaces.put(name, { name, index, up: true, mtu: 1500, addresses: new Set() });
 
@@ -19,6 +20,8 @@ const CASES: readonly (readonly [what: string, route: Partial<Route>, isOurs: bo
   ["another's on another's device", { device: 2, protocol: 12 }, false],
   ["another's without a device", { protocol: 12 }, false],
   ["another's on a workload's device", { device: 5, protocol: 12 }, true],
+  ["the BGP daemon's on the device of a workload that is its peer", { device: 8, protocol: 12 }, false],
+  ["another's on the device of such a workload", { device: 8, protocol: 4 }, true],
   ["another's on our tunnel", { device: 6, protocol: 12 }, true],
   ["the kernel's on our tunnel", { device: 6, protocol: 2 }, false],
   ["the BGP daemon's on tunl0, where those are ours", { device: 7, protocol: 12 }, true, true],
@@ -28,7 +31,8 @@ const CASES: readonly (readonly [what: string, route: Partial<Route>, isOurs: bo
 
 for (const [what, route, isOurs, ipip] of CASES)
   it(`isOwnRoute() says ${isOurs ? "yes" : "no"} to ${what}`, () => {
-    const ownership = { interfacePrefixes: ["cali"], removeExternalRoutes: true, deviceRouteProtocol: 3 };
+    const isBgpPeer = (name: string): boolean => name === "cali2";
+    const ownership = { interfacePrefixes: ["cali"], removeExternalRoutes: true, deviceRouteProtocol: 3, isBgpPeer };
     const clusterRoutes = ipip === undefined ? {} : { clusterRoutes: { ipip } };
     assert.equal(
       isOwnRoute({ destination: "10.0.0.0/26", ...route }, interfaces, { ...ownership, ...clusterRoutes }),

@@ -4,6 +4,8 @@ import type { RouteAccess } from "../kernel/kernel.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
 import type { Family } from "../render/statements.ts";
 import { AddressOwners, singleAddress } from "./address-owners.ts";
+import { InterfaceGrace } from "./interface-grace.ts";
+import { sameRoute, selectorOf, toRoute } from "./kernel-route.ts";
 import {
   destinationOf,
   RouteCandidates,
@@ -14,12 +16,6 @@ import {
 } from "./route-candidates.ts";
 import type { RouteClass, RouteTarget } from "./route-class.ts";
 import { isOwnRoute, isWorkloadInterface, type RouteOwnership } from "./route-ownership.ts";
-
-/** Unknown routes of an interface that we have just met stay this long: its endpoint may not be known yet. */
-const GRACE_MS = 10_000;
-
-/** The index of "lo" in every namespace (LOOPBACK_IFINDEX). The kernel hangs IPv6 routes without a device on it. */
-const LOOPBACK = 1;
 
 /** RT_TABLE_MAIN. */
 const MAIN_TABLE = 254;
@@ -68,8 +64,7 @@ export class RouteTable {
   /** Of every key in sight: few. */
   readonly #metrics = new Set<number>();
   readonly #rescan = new Set<string>();
-  /** When an interface was first seen, by index; long ago for those whose grace is over. */
-  readonly #firstSeenMs = new Map<number, number>();
+  readonly #grace: InterfaceGrace;
   #resyncNeeded = true;
   #listedOnce = false;
   /** Routes found gone by a notice, since the last round, by the interface that they led to. */
@@ -81,6 +76,7 @@ export class RouteTable {
     this.#family = family;
     this.#interfaces = interfaces;
     this.#ownership = ownership;
+    this.#grace = new InterfaceGrace(interfaces, ownership.interfacePrefixes);
   }
 
   /** The number of our routes in the kernel. */
@@ -152,7 +148,7 @@ export class RouteTable {
    * listing fails, or when it is not known which writes were done; the next call then lists everything.
    */
   release(access: RouteAccess, nowMs: number): ReleaseResult {
-    this.#noteInterfaces(nowMs);
+    this.#grace.note(nowMs, (name) => this.#candidates.keysOf(name).next().done !== true);
     const drift = [...this.#refresh(access), ...this.#noticed.map(({ item }) => item)];
     this.#noticed = [];
     const freed: string[] = [];
@@ -189,7 +185,7 @@ export class RouteTable {
       if (change.kind === "claimed" || route.device === change.from) others.push(key);
     }
     // The interface of an address that we know from its route alone may get its endpoint yet.
-    const graced = device === undefined && others.some((key) => this.#inGrace(this.#kernel.get(key), nowMs));
+    const graced = device === undefined && others.some((key) => this.#grace.has(this.#kernel.get(key), nowMs));
     if (graced) return undefined;
     this.#owners.settle(destination, device);
     return change.kind === "freed" || others.length > 0 ? others : undefined;
@@ -209,7 +205,7 @@ export class RouteTable {
       const wanted = winner === undefined ? undefined : toRoute(winner);
       const present = this.#kernel.get(key);
       if (wanted === undefined && present !== undefined) {
-        if (this.#inGrace(present, nowMs)) graced.add(key);
+        if (this.#grace.has(present, nowMs)) graced.add(key);
         else deletes.add(key, { kind: "delete-route", route: selectorOf(present) });
       } else if (winner !== undefined && this.#mustWait(winner, isHeld)) kept.add(key);
       else if (wanted !== undefined && (present === undefined || !sameRoute(wanted, present))) {
@@ -223,7 +219,11 @@ export class RouteTable {
     for (const key of [...graced, ...kept]) this.#dirty.add(key);
     deletes.append(writes);
     const failures = this.#write(access, deletes);
-    return { writes: deletes.operations.length, failures, againAtMs: this.#graceEndMs(graced) };
+    return {
+      writes: deletes.operations.length,
+      failures,
+      againAtMs: this.#grace.firstEndMs([...graced].map((key) => this.#kernel.get(key))),
+    };
   }
 
   #write(access: RouteAccess, { keys, operations }: Writes): string[] {
@@ -366,7 +366,7 @@ export class RouteTable {
     for (const [key, route] of listed) {
       const winner = this.#candidates.winner(key, this.#interfaces);
       if (winner === undefined) {
-        if (!this.#inGrace(route, nowMs)) items.push(this.#drift("unknown", route));
+        if (!this.#grace.has(route, nowMs)) items.push(this.#drift("unknown", route));
       } else if (!sameRoute(toRoute(winner), route)) items.push(this.#drift("changed", route));
     }
     for (const key of this.#candidates.keys()) {
@@ -388,46 +388,12 @@ export class RouteTable {
     return this.#family === 6 && metric === 0 ? IPV6_DEFAULT_METRIC : metric;
   }
 
-  #noteInterfaces(nowMs: number): void {
-    const indices = new Set<number>();
-    for (const { index, name } of this.#interfaces.all()) {
-      indices.add(index);
-      // Once we have had routes for it, there is no grace any more.
-      if (this.#candidates.keysOf(name).next().done !== true) this.#firstSeenMs.set(index, -Infinity);
-      else if (!this.#firstSeenMs.has(index)) this.#firstSeenMs.set(index, nowMs);
-    }
-    for (const index of this.#firstSeenMs.keys()) if (!indices.has(index)) this.#firstSeenMs.delete(index);
-  }
-
   /** At the start, routes tell which workloads the agent before us had let in. */
   #noteOwner({ destination, device }: Route): void {
     if (device === undefined || singleAddress(destination) === undefined) return;
     const name = this.#interfaces.byIndex(device)?.name;
     if (name !== undefined && isWorkloadInterface(name, this.#ownership.interfacePrefixes))
       this.#owners.note(destination, device);
-  }
-
-  #inGrace(route: Route | undefined, nowMs: number): boolean {
-    const endMs = route === undefined ? undefined : this.#graceEndOf(route);
-    return endMs !== undefined && nowMs < endMs;
-  }
-
-  #graceEndOf(route: Route): number | undefined {
-    if (route.device === undefined) return undefined;
-    const name = this.#interfaces.byIndex(route.device)?.name;
-    if (name === undefined || !isWorkloadInterface(name, this.#ownership.interfacePrefixes)) return undefined;
-    const seenMs = this.#firstSeenMs.get(route.device);
-    return seenMs === undefined ? undefined : seenMs + GRACE_MS;
-  }
-
-  #graceEndMs(keys: ReadonlySet<RouteKey>): number | undefined {
-    let endMs: number | undefined;
-    for (const key of keys) {
-      const route = this.#kernel.get(key);
-      const routeEndMs = route === undefined ? undefined : this.#graceEndOf(route);
-      if (routeEndMs !== undefined && (endMs === undefined || routeEndMs < endMs)) endMs = routeEndMs;
-    }
-    return endMs;
   }
 }
 
@@ -450,47 +416,4 @@ class Writes {
     for (const key of keys) this.keys.push(key);
     for (const operation of operations) this.operations.push(operation);
   }
-}
-
-function toRoute({ candidate: { target }, device }: Winner): Route {
-  const { destination, metric, mtu, onlink, protocol, scope, source, type, via } = target;
-  const isIpv6 = destination.includes(":");
-  const route: { -readonly [K in keyof Route]: Route[K] } = { destination, type, protocol, metric };
-  if (device !== 0) route.device = device;
-  else if (isIpv6) route.device = LOOPBACK;
-  // IPv6 has no scopes: naming one would make every listing look different.
-  if (!isIpv6) route.scope = scope;
-  if (source !== undefined) route.source = source;
-  if (via !== undefined) route.via = via;
-  if (onlink === true) route.onlink = true;
-  if (mtu !== undefined) route.mtu = mtu;
-  return route;
-}
-
-/**
- * What names a route to the kernel: whatever else somebody has made of it meanwhile, it goes. One without a device is told
- * by its type from others of its network.
- */
-function selectorOf({ destination, device, metric, tos, type }: Route): Route {
-  const selector: { -readonly [K in keyof Route]: Route[K] } = { destination };
-  if (metric !== undefined) selector.metric = metric;
-  if (tos !== undefined) selector.tos = tos;
-  if (device !== undefined) selector.device = device;
-  else if (type !== undefined) selector.type = type;
-  return selector;
-}
-
-/** Compares what we set; flags and other things that only the kernel reports do not count. */
-function sameRoute(a: Route, b: Route): boolean {
-  return (
-    (a.type ?? "unicast") === (b.type ?? "unicast") &&
-    a.device === b.device &&
-    a.via === b.via &&
-    a.source === b.source &&
-    a.protocol === b.protocol &&
-    a.mtu === b.mtu &&
-    (a.destination.includes(":") || (a.scope ?? "link") === (b.scope ?? "link")) &&
-    a.hops === undefined &&
-    b.hops === undefined
-  );
 }
