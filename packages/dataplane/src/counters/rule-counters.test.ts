@@ -20,6 +20,7 @@ const ENDPOINT: readonly CountedRule[] = [
   { chain: "filter-cali-pi-np/red/web", comment: "rule 1", ...count(4) },
   { chain: "filter-cali-pri-open", comment: "rule 0", ...count(5) },
   { chain: "filter-cali-tr-calia", comment: "Packet rate limit", ...count(6) },
+  { chain: "filter-cali-tl-calia", comment: "Connection limit", ...count(8) },
   { chain: "filter-cali-fr-calia", comment: "Packet rate limit", ...count(2) },
   { chain: "filter-cali-INPUT", comment: "Something else", ...count(9) },
 ];
@@ -32,6 +33,7 @@ describe("readRuleCounters()", () => {
     const counters = readRuleCounters({ rules: (family) => (family === "ip" ? [...ENDPOINT] : []) });
     assert.deepEqual(counters.map(brief), [
       "||egress|Packet rate limit|2",
+      "||ingress|Connection limit|8",
       "||ingress|Drop if no profiles matched|1",
       "||ingress|Packet rate limit|6",
       "|profile open|ingress|rule 0|5",

@@ -8,7 +8,7 @@ export interface RuleCounter {
   /** "np/default/allow-dns", "gnp/base"; "profile NAME"; "" for what an endpoint's own chains do. */
   readonly policy: string;
   readonly direction: "ingress" | "egress";
-  /** As the ruleset comments it: "rule 0", "End of tier default", "Drop if no profiles matched", "Packet rate limit". */
+  /** As the ruleset comments it: "rule 0", "End of tier default", "Drop if no profiles matched", "Connection limit". */
   readonly rule: string;
   readonly packets: bigint;
   readonly bytes: bigint;
@@ -19,9 +19,9 @@ const TABLE = "calico";
 
 /** Chains of policies and profiles, and of endpoints (render/names.ts). */
 const POLICY_CHAIN = /^(?:raw|mangle|filter)-cali-(pi|po|pri|pro)-(.+)$/;
-const ENDPOINT_CHAIN = /^(?:raw|mangle|filter)-cali-(tw|fw|tr|fr|th|fh|thfw|fhfw)-/;
+const ENDPOINT_CHAIN = /^(?:raw|mangle|filter)-cali-(tw|fw|tl|fl|tr|fr|th|fh|thfw|fhfw)-/;
 const GROUP_CHAIN = /^(?:raw|mangle|filter)-cali-(gi|go)-/;
-const INGRESS: ReadonlySet<string> = new Set(["pi", "pri", "tw", "tr", "fh", "fhfw"]);
+const INGRESS: ReadonlySet<string> = new Set(["pi", "pri", "tw", "tl", "tr", "fh", "fhfw"]);
 const TIER_START = "Start of tier ";
 const TIER_END = "End of tier ";
 

@@ -76,6 +76,17 @@ kernelTests(import.meta.filename, () => {
     assert.equal(outcome, "connected");
   });
 
+  it("P37: knows the connections that there are when policy changes", async () => {
+    await dataplane.send(profile("more", [rule("allow")], [rule("allow")]));
+    await dataplane.send(pod({ qos_controls: { ingressMaxConnections: 2 } }));
+    for (let i = 0; i < 2; i++) await lab.openConnection("ext", A, 80);
+    assert.equal(await lab.connect("ext", A, 80), "refused");
+    await dataplane.send(pod({ qos_controls: { ingressMaxConnections: 2 }, profile_ids: ["more", "open"] }));
+    assert.equal(await lab.connect("ext", A, 80), "refused");
+    lab.endPrograms("ext");
+    await dataplane.send(pod());
+  });
+
   it("defect e: counts UDP flows too", async () => {
     await dataplane.send(pod(), pod({ qos_controls: { ingressMaxConnections: 3 } }));
     const sockets = [];

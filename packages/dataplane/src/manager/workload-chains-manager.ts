@@ -8,8 +8,8 @@ import { workloadDispatch } from "../render/dispatch.ts";
 import { renderEndpointChain } from "../render/endpoint-chain.ts";
 import { adminDownChain } from "../render/filter-chains.ts";
 import { layered } from "../render/layer.ts";
-import { type Direction, endpointChain } from "../render/names.ts";
-import { qosLimits } from "../render/qos-rules.ts";
+import { connectionLimitChain, type Direction, endpointChain } from "../render/names.ts";
+import { qosLimits, renderConnectionLimit } from "../render/qos-rules.ts";
 import { rpfSkipChain } from "../render/raw-chains.ts";
 import type { Family } from "../render/statements.ts";
 import { CHAIN } from "../render/topology.ts";
@@ -89,6 +89,8 @@ export class WorkloadChainsManager implements Manager {
     for (const direction of DIRECTIONS) {
       const chainName = endpointChain("workload", direction, name);
       const tiers = this.#groups.group(endpoint.tiers, direction);
+      const { connections } = qosLimits(endpoint.qos_controls, direction);
+      this.#offerLimit(name, direction, connections);
       this.#groups.use(chainName, LAYER, direction, tiers);
       // Nothing in the chain depends on the family: both tables share the one object.
       let rendered: ChainState | undefined;
@@ -102,7 +104,7 @@ export class WorkloadChainsManager implements Manager {
             adminUp: endpoint.state === "active",
             tiers,
             profiles: endpoint.profile_ids,
-            limits: qosLimits(endpoint.qos_controls, direction),
+            ...(connections === undefined ? {} : { connectionLimitChain: connectionLimitChain(direction, name) }),
           },
           this.#config,
         );
@@ -112,8 +114,17 @@ export class WorkloadChainsManager implements Manager {
     }
   }
 
+  #offerLimit(name: string, direction: Direction, connections: number | undefined): void {
+    const limit =
+      connections === undefined ? undefined : renderConnectionLimit(name, direction, connections, this.#config);
+    for (const table of this.#tables.values())
+      if (limit === undefined) table.withdrawChain(layered(LAYER, connectionLimitChain(direction, name)));
+      else table.offerChain(limit.name, () => limit);
+  }
+
   #withdraw(name: string): void {
     for (const direction of DIRECTIONS) {
+      this.#offerLimit(name, direction, undefined);
       const chainName = endpointChain("workload", direction, name);
       this.#groups.use(chainName, LAYER, direction, []);
       for (const table of this.#tables.values()) table.withdrawChain(layered(LAYER, chainName));

@@ -5,7 +5,6 @@ import { chain, commented, type Layer, layered, rule } from "./layer.ts";
 import type { GroupedTier } from "../manager/policy-groups.ts";
 import { type Direction, profileChain } from "./names.ts";
 import { groupChain } from "./policy-groups.ts";
-import { connectionLimitRules, type QosLimits } from "./qos-rules.ts";
 import { commentText } from "./rule/comment.ts";
 import {
   clearMark,
@@ -41,8 +40,8 @@ export interface EndpointChainInput {
   /** Those with policies that count in this direction. */
   readonly tiers: readonly GroupedTier[];
   readonly profiles: readonly string[];
-  /** Of workloads. */
-  readonly limits?: QosLimits;
+  /** Jumped to behind what is established, for workloads whose connections are bounded. */
+  readonly connectionLimitChain?: string;
   /** Jumped to ahead of policy, for host endpoints. */
   readonly failsafeChain?: string;
 }
@@ -84,11 +83,12 @@ function common(layer: Layer, config: DataplaneConfig): CommonRules {
 export function renderEndpointChain(input: EndpointChainInput, config: DataplaneConfig): ChainState {
   if (!input.adminUp)
     return chain(input.layer, input.name, [commented("Endpoint admin down", ...deny(input.layer, config))]);
-  const limits = input.limits ?? {};
+  const jumpIf = (target: string | undefined): RuleState[] =>
+    target === undefined ? [] : [rule(jump(layered(input.layer, target)))];
   return chain(input.layer, input.name, [
     ...conntrackRules(input, config),
-    ...connectionLimitRules(limits, input.layer, config),
-    ...(input.failsafeChain === undefined ? [] : [rule(jump(layered(input.layer, input.failsafeChain)))]),
+    ...jumpIf(input.connectionLimitChain),
+    ...jumpIf(input.failsafeChain),
     common(input.layer, config).clearVerdict,
     ...tunnelRules(input, config),
     ...tierRules(input, config),

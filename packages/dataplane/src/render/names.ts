@@ -66,6 +66,11 @@ export function packetRateChain(direction: Direction, interfaceName: string): st
   return boundedName(direction === "ingress" ? "cali-tr-" : "cali-fr-", interfaceName);
 }
 
+/** The chain that bounds the connections of a workload, in one direction. */
+export function connectionLimitChain(direction: Direction, interfaceName: string): string {
+  return boundedName(direction === "ingress" ? "cali-tl-" : "cali-fl-", interfaceName);
+}
+
 /** The set of an id ("s:5y5I..."): `cali40s-5y5I...`, `cali60...` for IPv6. */
 export function setName(family: 4 | 6, id: string): string {
   const readable = id.replaceAll(":", "-");

@@ -1,10 +1,12 @@
-import type { RuleState } from "@bulrush/nftables";
+import type { ChainState } from "@bulrush/nftables";
 import type { DataplaneWorkloadEndpoint } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
-import { commented, type Layer, rule } from "./layer.ts";
-import type { Direction } from "./names.ts";
+import { chain, commented, rule } from "./layer.ts";
+import { connectionLimitChain, type Direction } from "./names.ts";
 import { clearMark, COUNTER, equals, marked, meta, setMark } from "./statements.ts";
 import { deny } from "./verdicts.ts";
+
+const LAYER = "filter";
 
 export interface PacketRate {
   readonly perSecond: number;
@@ -33,18 +35,23 @@ export function qosLimits(controls: DataplaneWorkloadEndpoint["qos_controls"], d
 /**
  * New connections above the number, of whatever protocol: a TCP client is told at once, others are denied. The count is
  * asked in one rule, since each rule that asks keeps a count of its own; a mark remembers the answer. What is established
- * never comes here.
+ * never comes here. It is a chain of its own, since a rule that is written anew has forgotten the connections that there
+ * are: so it stays while the endpoint's chain changes.
  */
-export function connectionLimitRules({ connections }: QosLimits, layer: Layer, config: DataplaneConfig): RuleState[] {
-  if (connections === undefined) return [];
+export function renderConnectionLimit(
+  interfaceName: string,
+  direction: Direction,
+  connections: number,
+  config: DataplaneConfig,
+): ChainState {
   const { scratch0 } = config.marks;
-  return [
+  return chain(LAYER, connectionLimitChain(direction, interfaceName), [
     rule(clearMark(scratch0)),
     rule({ kind: "connlimit", count: connections, over: true }, setMark(scratch0)),
     commented("Connection limit", marked(scratch0), equals(meta("l4proto"), "tcp"), COUNTER, {
       kind: "reject",
       with: "tcp-reset",
     }),
-    commented("Connection limit", marked(scratch0), ...deny(layer, config)),
-  ];
+    commented("Connection limit", marked(scratch0), ...deny(LAYER, config)),
+  ]);
 }
