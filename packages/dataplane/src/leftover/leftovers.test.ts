@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { NFT_ERROR_CODES, NftError, type RuleState, type TableReadback } from "@bulrush/nftables";
+import { FakeNft, NFT_ERROR_CODES, NftError, type RuleState, type TableReadback } from "@bulrush/nftables";
 import { FakeHost } from "../testing/fake-host.ts";
 import { IN_SYNC } from "../testing/messages.ts";
 import { planRemoval } from "./plan-removal.ts";
@@ -148,3 +148,22 @@ it("planRemoval() knows the mark in the comment match of iptables", () => {
   };
   assert.deepEqual(planRemoval(table).operations, [{ kind: "delete-rule", table: FILTER, chain: "INPUT", handle: 0 }]);
 });
+
+for (const name of ["cali-FORWARD", "califw-eth0", "felix-old"])
+  it(`planRemoval() takes the chain ${name} out with the rules that lead to it, and what it led to`, () => {
+    const nft = new FakeNft();
+    nft.edit((transaction) =>
+      transaction
+        .addTable(FILTER)
+        .addChain(FILTER, "FORWARD", { type: "filter", hook: "forward", priority: 0, policy: "accept" })
+        .addChain(FILTER, name)
+        .addChain(FILTER, "cali-further")
+        .addRule(FILTER, name, jump("cali-further"))
+        .addRule(FILTER, "FORWARD", accept())
+        .addRule(FILTER, "FORWARD", jump(name)),
+    );
+    nft.run(planRemoval(nft.readTable("ip", "filter") ?? assert.fail()));
+    const chains = nft.readTable("ip", "filter")?.chains;
+    assert.deepEqual([...(chains?.keys() ?? [])], ["FORWARD"]);
+    assert.equal(chains?.get("FORWARD")?.rules.length, 1);
+  });

@@ -1,7 +1,7 @@
 import { type TableReadback, Transaction } from "@bulrush/nftables";
 
 /** Chains that the reference system made in the tables of iptables-nft: its own, and those of its older versions. */
-const OWN_CHAIN = /^(cali|felix)-/;
+const OWN_CHAIN = /^(cali|califw|felix)-/;
 /** Where a verdict of a rule leads, in the canonical text of its expressions. */
 const LEADS_TO = /\b(?:jump|goto) ((?:cali|califw|felix)-[^\s;]*)/;
 /** The mark that the reference system puts on its rules, as text and as the bytes of iptables' comment match. */
