@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Flow } from "@bulrush/netlink";
-import { FakeNft } from "@bulrush/nftables";
+import { FakeNft, Transaction } from "@bulrush/nftables";
 import { EndedFlows, type Moment } from "./ended-flows.ts";
 
 const MINUTE_MS = 60_000;
@@ -87,4 +87,26 @@ it("EndedFlows is bounded, tells what is too much, and leaves flows without port
   assert.equal(ended.add(many, 0), 5);
   ended.write(nft, at(0));
   assert.equal(elements(nft)?.length, 20_000);
+});
+
+it("EndedFlows remembers over a stop that flows are to be judged, beside what an earlier process has left", () => {
+  const nft = new FakeNft();
+  const isNoted = (): boolean => nft.readTable("ip", "calico-ended")?.chains.has("judge") === true;
+  const first = new EndedFlows();
+  first.add([TCP], 0);
+  first.write(nft, at(0));
+  const second = new EndedFlows();
+  // Ahead of anything else: a start writes its rules first.
+  nft.run(new Transaction().push(...second.remember()));
+  assert.deepEqual([elements(nft), isNoted()], [BOTH_WAYS, true]);
+  const third = new EndedFlows();
+  third.adopt(nft, at(1000));
+  assert.equal(third.isDue, true);
+  third.write(nft, at(1000));
+  assert.deepEqual([elements(nft), isNoted()], [BOTH_WAYS, true], "it waits for as long as it takes");
+  third.forget();
+  third.write(nft, at(2000));
+  assert.deepEqual([elements(nft), isNoted()], [BOTH_WAYS, false]);
+  third.write(nft, at(MINUTE_MS));
+  assert.equal(elements(nft), undefined);
 });
