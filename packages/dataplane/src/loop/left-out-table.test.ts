@@ -29,13 +29,13 @@ describe("a table that the kernel refuses", () => {
   });
 
   /** `times` transactions with tables of ours in these families are refused, for each of their operations. */
-  const refuse = (families: readonly TableFamily[], times: number): void => {
+  const refuse = (families: readonly TableFamily[], times: number, errnoName = "EOPNOTSUPP"): void => {
     const run = host.nft.run.bind(host.nft);
     let left = times;
     host.nft.run = (transaction: Transaction, options): void => {
       const failures = transaction.operations.flatMap((operation, index): NftFailure[] =>
         left > 0 && families.includes(operation.table.family) && operation.table.name !== "calico-ended"
-          ? [{ index, operation: describeOperation(operation), errno: 95, errnoName: "EOPNOTSUPP" }]
+          ? [{ index, operation: describeOperation(operation), errno: 1, errnoName }]
           : [],
       );
       if (failures.length === 0) return run(transaction, options);
@@ -65,6 +65,14 @@ describe("a table that the kernel refuses", () => {
     await host.advance(1000);
     assert.equal(hasElement("10.65.0.8"), true);
     assert.deepEqual([count(WARNING), count(FAILED)], [1, 3], "nobody tries it again");
+  });
+
+  it("is not left out when it is refused for a reason that passes", async () => {
+    refuse(["arp"], 5, "EBUSY");
+    await host.send(dataplane, ...WORLD);
+    await host.advance(1000);
+    assert.equal(host.missing(WORLD), "");
+    assert.deepEqual([host.status?.ready, count(WARNING), count(FAILED)], [true, 0, 5]);
   });
 
   it("is not left out when others are refused with it", async () => {

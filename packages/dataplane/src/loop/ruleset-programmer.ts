@@ -1,5 +1,6 @@
 import { type Clock, CodedError, messageOf, sleep } from "@bulrush/base";
 import {
+  failedWith,
   type NftConnection,
   type NftOperation,
   NftError,
@@ -34,6 +35,8 @@ const RECREATE_FROM_TRY = 7;
 /** The try from which on tables that guard nothing are left out, when they alone are refused. */
 const LEAVE_OUT_FROM_TRY = 3;
 const FIRST_PAUSE_MS = 1;
+/** What a kernel says of a family, of chains of a kind or of statements that it does not know. */
+const UNKNOWN = ["EOPNOTSUPP", "EAFNOSUPPORT", "ENOENT"] as const;
 /** net.core.wmem_default of most kernels. */
 const SMALLEST_BUFFER_BYTES = 212_992;
 
@@ -82,8 +85,8 @@ export interface ProgrammerCounters {
  * Made anew: the whole table under another name and without hooks; the hooks move over at one stroke; then the same way
  * back (table-swap.ts). There is no moment without rules, or with a set that is still empty.
  *
- * Where the kernel refuses nothing but tables that deny nothing (it may not know their family), those are left out from
- * the third try on, for good. When all tries have failed, what is not refused is written once more without the rest.
+ * Where the kernel does not know what tables that deny nothing are made of, those are left out from the third try on, for
+ * good. When all tries have failed, what is not refused is written once more without the rest.
  *
  * A batch that fails changes nothing in the kernel. Interval sets that are new go ahead in a batch of their own
  * (sets-ahead.ts), and a batch that is too large is cut (split-transaction.ts); both are safe to stop in between.
@@ -169,6 +172,7 @@ export class RulesetProgrammer {
 
   /** What guards the host must not wait for a table that does not, and that the kernel refuses. */
   #leaveOut(error: CodedError): void {
+    if (!UNKNOWN.some((errnoName) => failedWith(error, errnoName))) return;
     const refused = familiesOf(error);
     const { isFilter } = this.#options;
     const isAside = (table: DesiredTable): boolean => refused.has(table.family) && isFilter?.(table) === false;
