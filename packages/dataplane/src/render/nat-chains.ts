@@ -7,7 +7,7 @@ import { chain, commented, layered, rule } from "./layer.ts";
 import { matchBlocks } from "./rule/match-blocks.ts";
 import { ruleMatch } from "./rule/rule-match.ts";
 import type { SetLookup } from "./set-shape.ts";
-import { COUNTER, type Family, isProtocol, jump, outInterface, outInterfaces } from "./statements.ts";
+import { COUNTER, type Family, isPort, isProtocol, jump, outInterface, outInterfaces } from "./statements.ts";
 import { CHAIN, type Topology } from "./topology.ts";
 import { HOST_SETS, portsBesideVxlan, tunnelMasquerade } from "./tunnel-rules.ts";
 import { metadataTranslation } from "./openstack-rules.ts";
@@ -81,24 +81,29 @@ function natOutgoing(config: DataplaneConfig, family: Family, sets: SetLookup, h
   if (matched === undefined) return [];
   const { before, condition } = matchBlocks(matched.groups, config.marks);
   const wanted = [...condition, ...matched.statements, ...leavingBy(config.natInterface)];
+  const to = (ports: DataplaneConfig["natPorts"], ...more: readonly Statement[]): RuleState =>
+    commented("NAT outgoing", ...wanted, ...more, COUNTER, translation(config, family, ports));
+  const { natPorts } = config;
   // Ports are chosen where there are some.
-  const withPorts = (protocol: "tcp" | "udp", ports: DataplaneConfig["natPorts"]): RuleState[] =>
-    ports === undefined
-      ? []
-      : [commented("NAT outgoing", ...wanted, isProtocol(protocol), COUNTER, translation(config, family, ports))];
-  return [
-    ...before,
-    ...withPorts("tcp", config.natPorts),
-    ...withPorts("udp", config.natPorts ?? (hasVxlan ? portsBesideVxlan(config) : undefined)),
-    commented("NAT outgoing", ...wanted, COUNTER, translation(config, family, undefined)),
-  ];
+  if (natPorts !== undefined)
+    return [...before, to(natPorts, isProtocol("tcp")), to(natPorts, isProtocol("udp")), to(undefined)];
+  if (!hasVxlan) return [...before, to(undefined)];
+  // An address of one's own leaves ports as they are: only VXLAN's is to be another.
+  const own = outgoingAddress(config, family) === undefined ? [] : [isPort("src", config.vxlanPort)];
+  return [...before, to(portsBesideVxlan(config), isProtocol("udp"), ...own), to(undefined)];
+}
+
+/** What is set is an IPv4 address. */
+function outgoingAddress(config: DataplaneConfig, family: Family): string | undefined {
+  return family === 4 ? config.natAddress : undefined;
 }
 
 function translation(config: DataplaneConfig, family: Family, range: DataplaneConfig["natPorts"]): Statement {
   const ports = range === undefined ? {} : { ports: range };
-  return config.natAddress !== undefined && family === 4
-    ? { kind: "nat", type: "snat", address: config.natAddress, ...ports }
-    : { kind: "masquerade", fullyRandom: true, ...ports };
+  const address = outgoingAddress(config, family);
+  return address === undefined
+    ? { kind: "masquerade", fullyRandom: true, ...ports }
+    : { kind: "nat", type: "snat", address, ...ports };
 }
 
 /** `eth+` stands for all names that begin so, as in the reference configuration. */
