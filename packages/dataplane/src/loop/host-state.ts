@@ -42,12 +42,15 @@ export interface HostState extends Manager {
   readonly mtuFile: MtuFile;
 }
 
-export function createHostState(
-  config: DataplaneConfig,
-  interfaces: Interfaces,
-  clock: Clock,
-  onBadMember: (setId: string, member: string) => void,
-): HostState {
+interface HostStateHooks {
+  readonly clock: Clock;
+  readonly onBadMember: (setId: string, member: string) => void;
+  /** There is something to apply for neighbours of this host in so long. */
+  readonly wakeIn: (delayMs: number) => void;
+}
+
+export function createHostState(config: DataplaneConfig, interfaces: Interfaces, hooks: HostStateHooks): HostState {
+  const { onBadMember } = hooks;
   const endpoints = new WorkloadEndpoints();
   const migrations = new LiveMigrations(config, endpoints, interfaces);
   const ruleset = new RulesetManagers({ config, endpoints, interfaces, onBadMember });
@@ -61,7 +64,7 @@ export function createHostState(
   const { tables } = ruleset;
   const wireguard = [...tables.keys()].map((family) => new WireguardDeviceManager(family, config, interfaces));
   const offload = new FlowtableDevices({ config, tables, endpoints, interfaces, hostEndpoints });
-  const reachability = new LocalReachability({ config, endpoints, migrations, interfaces, clock });
+  const reachability = new LocalReachability({ config, endpoints, migrations, interfaces, ...hooks });
   const statuses = new EndpointStatuses({ endpoints, hostEndpoints, interfaces, sysctls });
   const prefix = config.endpointStatusPrefix;
   return {

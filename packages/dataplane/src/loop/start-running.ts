@@ -55,9 +55,11 @@ export function startRunning(
   const onWarning = (message: string, fields: Readonly<Record<string, unknown>>): void =>
     events.onLog?.("warn", message, fields);
   const parsed = withSupportedOffload(withSupportedIpv6(asked, kernel, onWarning), kernel, onWarning);
-  const state = createHostState(parsed, interfaces, clock, (set, member) =>
-    events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
-  );
+  const state = createHostState(parsed, interfaces, {
+    clock,
+    onBadMember: (set, member) => events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
+    wakeIn: (delayMs) => wakeIn("neighbours", delayMs),
+  });
   const monitor = new InterfaceMonitor({
     kernel,
     clock,

@@ -19,6 +19,8 @@ import { hashOf, ownerOf } from "./service-owner.ts";
 const LISTEN_MS = 25;
 /** Devices that nobody can listen at are tried again after this long. */
 const RETRY_MS = 10_000;
+/** One that was lost is opened anew after this long: a link that is down for less is told to nobody. */
+const REOPEN_MS = 200;
 
 export interface LocalReachabilityOptions {
   readonly config: DataplaneConfig;
@@ -26,6 +28,8 @@ export interface LocalReachabilityOptions {
   readonly migrations: LiveMigrations;
   readonly interfaces: Interfaces;
   readonly clock: Clock;
+  /** Has `apply` called in so long, though nothing else may change. */
+  readonly wakeIn: (delayMs: number) => void;
 }
 
 /** A host of the cluster. */
@@ -287,7 +291,7 @@ export class LocalReachability implements DeviceWork {
     });
   }
 
-  /** What cannot speak is opened anew with the next look. */
+  /** What cannot speak is opened anew. */
   #answer(nowMs: number): void {
     const refreshMs = this.#options.config.localReachabilityRefreshMs;
     const isDue = refreshMs > 0 && nowMs >= this.#nextAnnounceMs;
@@ -299,6 +303,7 @@ export class LocalReachability implements DeviceWork {
       } catch {
         this.#drop(what);
         this.#isDirty = true;
+        this.#options.wakeIn(REOPEN_MS);
       }
   }
 }
