@@ -133,6 +133,7 @@ it("planRemoval() knows the mark in the comment match of iptables", () => {
   const keys = [
     `${match("comment", "cali:S93hcgKJrXEqnTfs")}; immediate 0 accept`,
     `${match("comment", "mine")}; immediate 0 accept`,
+    `${match("comment", "not of cali:S93hcgKJrXEqnTfs")}; immediate 0 accept`,
     `${match("mark", "cali:")}; immediate 0 accept`,
   ];
   const base = { type: "filter", hook: "input", priority: 0, policy: "accept" } as const;

@@ -7,7 +7,8 @@ const LEADS_TO = /\b(?:jump|goto) ((?:cali|califw|felix)-[^\s;]*)/;
 /** The mark that the reference system puts on its rules, as text and as the bytes of iptables' comment match. */
 const OWN_COMMENT = /^cali:[A-Za-z0-9_-]{1,16}/;
 const COMMENT_MATCH = /\bunknown match 0x([0-9a-f]+)/g;
-const OWN_COMMENT_BYTES: string = Buffer.from("cali:").toString("hex");
+/** At the beginning of the comment: the byte before it ends what comes ahead, or is of the attribute's head (a type below 256). */
+const OWN_COMMENT_BYTES = new RegExp(`^(?:..)*?00${Buffer.from("cali:").toString("hex")}`);
 const COMMENT_NAME_BYTES: string = Buffer.from("comment\0").toString("hex");
 
 /**
@@ -37,6 +38,6 @@ export function planRemoval(table: TableReadback): Transaction {
 function isMarked(key: string, comment: string | undefined): boolean {
   if (comment !== undefined && OWN_COMMENT.test(comment)) return true;
   return [...key.matchAll(COMMENT_MATCH)].some(
-    ([, bytes = ""]) => bytes.includes(COMMENT_NAME_BYTES) && bytes.includes(OWN_COMMENT_BYTES),
+    ([, bytes = ""]) => bytes.includes(COMMENT_NAME_BYTES) && OWN_COMMENT_BYTES.test(bytes),
   );
 }
