@@ -255,6 +255,19 @@ describe("LocalReachability", () => {
     await dataplane.stop();
   });
 
+  it("says again what stood in the way once, and does so after a device has come anew", async () => {
+    host.neighbours.refusal = new Error("EPERM");
+    await start({ ...ON, Ipv6Support: "false" }, OAK, ...POOLS, POD);
+    const told = (): number => host.logs.filter((line) => line.includes("NET_RAW")).length;
+    assert.equal(told(), 1);
+    host.routes.setLink(2, "eth0", false, 1500, MAC);
+    await host.advance(11_000);
+    host.routes.setLink(2, "eth0", true, 1500, MAC);
+    await host.advance(11_000);
+    assert.equal(told(), 2);
+    await dataplane.stop();
+  });
+
   it("has no IPv6 where that is off", async () => {
     await start({ ...ON, Ipv6Support: "false" }, OAK, ...POOLS, POD);
     assert.deepEqual(answers(), ["192.168.0.130 at 2"]);

@@ -71,7 +71,7 @@ export class LocalReachability implements DeviceWork {
   readonly #hosts = { 4: new Map<string, Host>(), 6: new Map<string, Host>() };
   readonly #listeners = new Map<string, Listener>();
   /** What stood in the way, by listener, as last told. */
-  readonly #problems = new Map<string, string>();
+  #problems: ReadonlyMap<string, string> = new Map();
   #networks: readonly HostNetwork[] | undefined;
   #isDirty = true;
   /** After a failure: when to look again though nothing changed. */
@@ -145,12 +145,11 @@ export class LocalReachability implements DeviceWork {
     if (!this.#isDirty && !isDue) return NO_DEVICE_WORK;
     this.#isDirty = false;
     const warnings: string[] = [];
-    let isTroubled = false;
+    const problems = new Map<string, string>();
     const trouble = (what: string, error: unknown): void => {
-      isTroubled = true;
       const why = messageOf(error);
       if (this.#problems.get(what) !== why) warnings.push(`Answer neighbours at ${what} (needs NET_RAW): ${why}`);
-      this.#problems.set(what, why);
+      problems.set(what, why);
     };
     try {
       this.#networks ??= this.#findNetworks(access);
@@ -165,14 +164,14 @@ export class LocalReachability implements DeviceWork {
       unwanted.delete(what);
       try {
         this.#listener(what, network, kernel).responder.set(addresses);
-        this.#problems.delete(what);
       } catch (error) {
         this.#drop(what);
         trouble(what, error);
       }
     }
     for (const what of unwanted) this.#drop(what);
-    this.#retryAtMs = isTroubled ? nowMs + RETRY_MS : undefined;
+    this.#problems = problems;
+    this.#retryAtMs = problems.size > 0 ? nowMs + RETRY_MS : undefined;
     this.#listen(nowMs);
     return { ...NO_DEVICE_WORK, warnings, againAtMs: this.#retryAtMs };
   }
