@@ -141,6 +141,21 @@ describe("BgpPeerAddresses", () => {
     await dataplane.stop();
   });
 
+  it("does without an address of IPv6 where that is off on an interface, says so once, and gives it when it is on", async () => {
+    host.routes.withoutIpv6.add(DEVICE);
+    await send(dataplane, peering("10.0.0.9", "fd00::9"), peer("a"), peer("b"), IN_SYNC);
+    assert.deepEqual(addresses(), ["5 10.0.0.9/32 link", "6 10.0.0.9/32 link", "6 fd00::9/128 link"]);
+    assert.equal(host.status?.phase, "in-sync");
+    await host.advance(200_000);
+    const told = host.logs.filter((line) => line.includes("No peering address of IPv6 on calia"));
+    assert.deepEqual([told.length, host.status?.counters.drift.device], [1, 0]);
+    host.routes.withoutIpv6.clear();
+    await host.advance(100_000);
+    assert.deepEqual(addresses().slice(0, 2), ["5 10.0.0.9/32 link", "5 fd00::9/128 link"]);
+    assert.equal(host.status?.counters.drift.device, 0);
+    await dataplane.stop();
+  });
+
   it("R22: writes no address with RouteSyncDisabled", async () => {
     await dataplane.stop();
     dataplane = host.start({ RouteSyncDisabled: "true" });

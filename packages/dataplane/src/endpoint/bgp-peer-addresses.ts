@@ -39,6 +39,8 @@ export class BgpPeerAddresses implements DeviceWork {
   readonly #known = new Set<string>();
   /** What was there after the last round, by interface name and index. */
   readonly #settled = new Map<string, string>();
+  /** Interfaces that were told of because IPv6 is off there. */
+  readonly #withoutIpv6 = new Set<string>();
   /** The present peering addresses, each with its full length. */
   #peering: readonly string[] = [];
   #isDue = true;
@@ -78,6 +80,7 @@ export class BgpPeerAddresses implements DeviceWork {
     }
     if (!this.#isDue && this.#dirty.size === 0) return NO_DEVICE_WORK;
     const failures: string[] = [];
+    const warnings: string[] = [];
     const repaired: DriftItem[] = [];
     let writes = 0;
     try {
@@ -95,7 +98,10 @@ export class BgpPeerAddresses implements DeviceWork {
         for (const { error, operation } of access.apply(operations)) {
           // Gone with its interface, or by somebody else's hand. The interface's end comes as an event.
           if (hasErrno(error, "ENODEV", "EADDRNOTAVAIL")) continue;
-          failures.push(`${operation.kind}: ${error.message}`);
+          // disable_ipv6 of that interface: it is somebody's wish, and holds nothing else up.
+          const isOff = operation.kind === "replace-address" && isIpv6(operation.address.address);
+          if (isOff && hasErrno(error, "EACCES")) this.#noteWithoutIpv6(operation.address.device, error, warnings);
+          else failures.push(`${operation.kind}: ${error.message}`);
         }
       for (const { name, operations: done } of plans) if (done.some(isIpv4Loss)) this.onAddressGone.notify(name);
     } catch (error) {
@@ -105,7 +111,15 @@ export class BgpPeerAddresses implements DeviceWork {
       this.#isDue = true;
       this.#settled.clear();
     }
-    return { writes, drift: repaired.length, repaired, failures };
+    return { writes, drift: repaired.length, repaired, failures, warnings };
+  }
+
+  /** It is tried again with the next look, and is nobody's drift. */
+  #noteWithoutIpv6(device: number, error: Error, warnings: string[]): void {
+    const name = this.#interfaces.byIndex(device)?.name ?? String(device);
+    this.#settled.delete(name);
+    if (!this.#withoutIpv6.has(name)) warnings.push(`No peering address of IPv6 on ${name}: ${error.message}`);
+    this.#withoutIpv6.add(name);
   }
 
   inspect(access: RouteAccess): readonly DriftItem[] {
@@ -128,6 +142,7 @@ export class BgpPeerAddresses implements DeviceWork {
       const known = this.#interfaces.get(name);
       if (known === undefined) {
         this.#settled.delete(name);
+        this.#withoutIpv6.delete(name);
         return [];
       }
       const isPeer = this.#endpoints.ownerOf(name)?.endpoint.local_bgp_peer !== undefined;

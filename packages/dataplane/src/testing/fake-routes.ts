@@ -37,6 +37,8 @@ export class FakeRoutes implements RouteAccess {
   loseAnswers = false;
   /** Writes of this destination or address fail with EPERM. */
   failWritesOf: string | undefined;
+  /** Devices on which IPv6 is off (disable_ipv6): addresses of IPv6 fail there with EACCES. */
+  readonly withoutIpv6: Set<number> = new Set();
   /** Kinds of devices that this kernel does not have. */
   readonly missingKinds: Set<string> = new Set();
   /** The kernel does not give an index twice in a long time. */
@@ -300,6 +302,7 @@ export class FakeRoutes implements RouteAccess {
         return undefined;
       }
       case "replace-address":
+        if (this.withoutIpv6.has(operation.address.device) && !isIpv4(operation.address.address)) return "EACCES";
         this.addAddress(operation.address.device, operation.address.address, operation.address.scope);
         return undefined;
       case "delete-address": {
