@@ -35,6 +35,8 @@ export interface HostState extends Manager {
   readonly sysctls: InterfaceSysctls;
   readonly hostSysctls: HostSysctls;
   readonly statuses: EndpointStatuses;
+  /** Something may have happened to the interface, though its state is the same as before. */
+  touchInterface(name: string): void;
   /** What the process is to hear since the last call. */
   messages(): readonly FromDataplane[];
   /** Absent where no such files are wanted. */
@@ -85,6 +87,10 @@ export function createHostState(config: DataplaneConfig, interfaces: Interfaces,
     sysctls,
     hostSysctls: new HostSysctls(config),
     statuses,
+    touchInterface(name: string): void {
+      routes.touchInterface(name);
+      reachability.touchInterface(name);
+    },
     messages: () => [
       ...statuses.changes(),
       ...wireguard.flatMap((device) => device.takeMessages()),

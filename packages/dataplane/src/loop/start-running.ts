@@ -67,7 +67,7 @@ export function startRunning(
     isExcluded: (name) =>
       parsed.interfaceExclude.some((entry) => (typeof entry === "string" ? entry === name : entry.test(name))),
     onTouched: (name) => {
-      state.routes.touchInterface(name);
+      state.touchInterface(name);
       setDirty();
     },
     onAddressGone: ({ address }) => {

@@ -88,11 +88,14 @@ export class LocalReachability implements DeviceWork {
     };
     endpoints.onInterfaceChange.add(note);
     migrations.onChange.add(note);
-    interfaces.onChange.add((name) => {
-      if (isWorkloadInterface(name, config.interfacePrefixes)) return;
-      this.#networks = undefined;
-      this.#isDirty = true;
-    });
+    interfaces.onChange.add((name) => this.touchInterface(name));
+  }
+
+  /** Something happened to the interface, though it may seem the same: its MAC may be another. */
+  touchInterface(name: string): void {
+    if (isWorkloadInterface(name, this.#options.config.interfacePrefixes)) return;
+    this.#networks = undefined;
+    this.#isDirty = true;
   }
 
   onUpdate(message: ToDataplane): void {
