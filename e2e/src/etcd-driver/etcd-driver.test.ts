@@ -3,7 +3,9 @@ import { rm } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { must } from "@bulrush/base";
 import type { DatastoreDriver, DatastoreWriter } from "@bulrush/datastore";
+import { revisionNumber } from "@bulrush/proto";
 import { skipWithoutKube } from "../kube/binaries.ts";
 import { EtcdServer } from "../kube/etcd-server.ts";
 import { CertificateAuthority } from "../lab/certificates.ts";
@@ -63,6 +65,21 @@ describe("EtcdDriver on a real etcd", { skip: skipWithoutKube() }, () => {
     assert.deepEqual(seen, names);
     const { items } = await listAll(driver, "GlobalNetworkSet");
     assert.equal(items.length, 231);
+  });
+
+  // Servers tell from these whether they have read as far as the one that a client comes from.
+  test("lists, events and bookmarks name revisions that servers can compare", async () => {
+    const driver = await open({ watchIdleMs: 100 });
+    await create(set("compared"));
+    const { revision } = await listAll(driver, "GlobalNetworkSet");
+    const listed = must(revisionNumber(revision), revision);
+    const stream = await driver.watch({ kind: "GlobalNetworkSet", revision, signal: soon() });
+    await remove("GlobalNetworkSet", "compared");
+    const [event] = must(await stream.next(), "an event");
+    assert.ok(event?.type === "deleted");
+    assert.ok(must(revisionNumber(event.revision), event.revision) > listed);
+    const bookmark = await nextBookmark(await driver.watch({ kind: "Tier", revision, signal: soon() }));
+    assert.ok(must(revisionNumber(bookmark), bookmark) > listed);
   });
 
   test("list() whose state is compacted away between two pages is expired", async () => {

@@ -44,6 +44,8 @@ const NAMED: readonly (readonly [string, string, readonly WatchEvent[], number])
   ["a bookmark", "17", [{ type: "bookmark", revision: "30" }], 30],
   ["a delete", "17", [{ type: "deleted", item: key, revision: "21" }], 21],
   ["a change", "17", [{ type: "modified", item: { ...key, revision: "22", value: undefined } }], 22],
+  ["a list of an etcd, which names its cluster", "17@cdf818194e3a8c32", [], 17],
+  ["a delete in an etcd", "17@cdf818194e3a8c32", [{ type: "deleted", item: key, revision: "21@cdf818194e3a8c32" }], 21],
   ["a list of several parts", "12/40", [], 12],
   ["a list without order", "abc", [], 0],
 ];
