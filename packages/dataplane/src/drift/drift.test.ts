@@ -110,6 +110,19 @@ describe("a change of our tables by somebody else", () => {
     assert.equal(host.missing(WORLD), "");
   });
 
+  it("of routes is looked for when their notices were lost, counted and named", async () => {
+    host.routes.dropRoute({ destination: "10.65.0.7/32", metric: 1024 });
+    const before = host.routes.writes.length;
+    host.routes.loseNotices();
+    await host.advance(200);
+    assert.deepEqual(host.routes.writes.slice(before), ["replace-route 10.65.0.7/32"]);
+    assert.equal(host.status?.counters.drift.route, 1);
+    assert.deepEqual(
+      (await dataplane.inspect()).repairs[0]?.items.map(({ kind, name, what }) => [kind, name, what]),
+      [["route", "10.65.0.7/32", "missing"]],
+    );
+  });
+
   it("that comes again and again is read back with pauses, and the last one is repaired too", async () => {
     const reads = (): number => host.nft.reads;
     await host.editLoudly(flushWorkload);

@@ -36,6 +36,7 @@ describe("InterfaceMonitor", () => {
       interfaces,
       isExcluded: (name) => name === "kube-ipvs0",
       onTouched: (name) => touched.push(name),
+      onMissed: () => touched.push("all"),
       onAddressGone: ({ address }) => touched.push(address),
       onRoute: () => undefined,
       onFatal: (error) => fatal.push(error),
@@ -131,6 +132,19 @@ describe("InterfaceMonitor", () => {
     lost.setLink(6, "cali2");
     monitor.resync();
     assert.deepEqual(seen(), ["cali2#6 up"]);
+  });
+
+  it("makes up for notices that the kernel has lost, and says that anything may have happened", () => {
+    routes.setLink(2, "eth0");
+    start();
+    Object.assign(routes, { emit: () => undefined });
+    routes.addAddress(2, "192.168.0.7/24");
+    assert.deepEqual(seen(), ["eth0#2 up"]);
+    touched.length = 0;
+    routes.loseNotices();
+    assert.deepEqual(seen(), ["eth0#2 up 192.168.0.7"]);
+    assert.deepEqual(touched, ["all"]);
+    assert.deepEqual(fatal, []);
   });
 
   it("says at once that the interface was touched when an address goes, as routes may have gone with it", () => {

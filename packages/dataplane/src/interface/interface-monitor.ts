@@ -17,6 +17,8 @@ export interface InterfaceMonitorOptions {
   readonly isExcluded: (name: string) => boolean;
   /** Something may have happened to this interface's routes, even where its state is the same as before. */
   readonly onTouched: (name: string) => void;
+  /** Notices were lost: anything may have happened to anything. What was found to have changed is told of as well. */
+  readonly onMissed: () => void;
   /** An interface has lost an address, be it for a moment only. */
   readonly onAddressGone: (address: InterfaceAddress) => void;
   /** A route came, changed or went. */
@@ -90,7 +92,7 @@ export class InterfaceMonitor {
   #resyncOrDie(): void {
     try {
       this.resync();
-      for (const { link } of this.#links.values()) this.#options.onTouched(link.name);
+      this.#options.onMissed();
     } catch (error) {
       this.#options.onFatal(error as Error);
     }

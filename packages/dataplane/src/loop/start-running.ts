@@ -60,6 +60,11 @@ export function startRunning(
     onBadMember: (set, member) => events.onLog?.("error", "Leave out what is no member of an IP set", { set, member }),
     wakeIn: (delayMs) => wakeIn("neighbours", delayMs),
   });
+  // Where interfaces were only touched, what their routes lack would be taken for what went with them.
+  const queueResync = (): void => {
+    state.routes.queueResync();
+    for (const device of [state.peerAddresses, ...state.devices]) device.queueResync();
+  };
   const monitor = new InterfaceMonitor({
     kernel,
     clock,
@@ -68,6 +73,10 @@ export function startRunning(
       parsed.interfaceExclude.some((entry) => (typeof entry === "string" ? entry === name : entry.test(name))),
     onTouched: (name) => {
       state.touchInterface(name);
+      setDirty();
+    },
+    onMissed: () => {
+      queueResync();
       setDirty();
     },
     onAddressGone: ({ address }) => {
@@ -159,10 +168,7 @@ export function startRunning(
   // One dump reads chains and sets: the shorter of the two periods serves both.
   const periods = [parsed.nftablesRefreshMs, parsed.ipsetsRefreshMs].filter((periodMs) => periodMs > 0);
   refresh("nft-refresh", periods.length === 0 ? 0 : Math.min(...periods), () => programmer.queueRefresh());
-  refresh("route-refresh", parsed.routeRefreshMs, () => {
-    state.routes.queueResync();
-    for (const device of [state.peerAddresses, ...state.devices]) device.queueResync();
-  });
+  refresh("route-refresh", parsed.routeRefreshMs, queueResync);
   refresh("interface-refresh", parsed.interfaceRefreshMs, () => {
     for (const part of [state.hostSysctls, state.sysctls]) part.queueResync();
     try {

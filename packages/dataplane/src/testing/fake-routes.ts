@@ -195,6 +195,11 @@ export class FakeRoutes implements RouteAccess {
     this.#routes.delete(keyOf(route));
   }
 
+  /** The kernel had more to tell than its buffer holds. */
+  loseNotices(): void {
+    for (const { onResync } of this.#monitors) onResync();
+  }
+
   emit(...events: readonly RouteEvent[]): void {
     for (const { onEvents } of this.#monitors) onEvents(events);
   }
