@@ -18,8 +18,11 @@ export interface ServedCache {
    * goes up to `sequence`, or at once where the cache has not come so far itself.
    */
   reach?(sequence: number): Promise<void>;
-  /** The snapshot of a recent breadcrumb of this chain. The caller releases it once it has been read. */
-  snapshot(): Promise<Snapshot>;
+  /**
+   * The snapshot of a recent breadcrumb of this chain; with `newest` of none before the cache's present head. The caller
+   * releases it once it has been read.
+   */
+  snapshot(newest?: boolean): Promise<Snapshot>;
   release(snapshot: Snapshot): void;
   /** What a client with these digests has to be sent; undefined where the whole snapshot serves it as well. */
   difference(digests: string): Promise<Difference | undefined>;

@@ -140,3 +140,48 @@ test("snapshot() comes in pieces of whole frames, of less than 64 KiB but for la
   );
   assert.equal(pieces[2], frames[4]);
 });
+
+test("snapshot(true) is of no breadcrumb before the head, whatever is at hand, being made or read", async () => {
+  const turns: (() => void)[] = [];
+  const cache = new SnapshotCache({
+    syncer: "felix",
+    epoch: "e",
+    nowMs: 0,
+    encodeFrame: encodeText,
+    yieldTurn: () => new Promise((resolve) => turns.push(resolve)),
+    slotsPerChunk: 1,
+  });
+  const publish = (text: string): void => {
+    cache.publish({ updates: [settingUpdate(text)], nowMs: 0 });
+  };
+  const finish = async <T>(work: Promise<T>): Promise<T> => {
+    let isDone = false;
+    const end = work.finally(() => (isDone = true));
+    while (!isDone) {
+      for (const turn of turns.splice(0)) turn();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return end;
+  };
+  publish("a=1@1");
+  const atHand = await finish(cache.snapshot());
+  publish("b=1@2");
+  assert.equal(await finish(cache.snapshot()), atHand, "good enough for who knows nothing");
+  const newest = await finish(cache.snapshot(true));
+  assert.equal(newest.crumb, cache.head);
+  assert.equal(await finish(cache.snapshot(true)), newest, "nothing has changed");
+
+  publish("c=1@3");
+  const older = cache.snapshot(true);
+  publish("d=1@4");
+  const both = [cache.snapshot(true), cache.snapshot(true)];
+  assert.equal((await finish(older)).crumb.sequence, 3);
+  const [first, second] = await finish(Promise.all(both));
+  assert.equal(first?.crumb, cache.head);
+  assert.equal(second, first, "one is made for all who ask");
+
+  for (let i = 5; i < 15; i++) {
+    publish(`e=${i}@${i}`);
+    assert.equal((await finish(cache.snapshot(true))).crumb, cache.head, "however many are being read");
+  }
+});

@@ -215,11 +215,12 @@ export class SnapshotCache {
 
   /**
    * The snapshot of a recent breadcrumb: one that is at hand if it is recent enough, else one of the present head.
-   * Callers that come while one is being built share it. The caller releases it once it has been read. Rejects only when
-   * encoding fails.
+   * Callers that come while one is being built share it. `newest`: of no breadcrumb before the present head, for a client
+   * that knows what another server has told it: an older one would take back what that client knows. The caller releases it
+   * once it has been read. Rejects only when encoding fails.
    */
-  snapshot(): Promise<Snapshot> {
-    return this.#shelf.take();
+  snapshot(newest: boolean = false): Promise<Snapshot> {
+    return this.#shelf.take(newest ? this.#head.sequence : 0);
   }
 
   /** The frames of a snapshot have been read, or never will be. */

@@ -34,7 +34,8 @@ const MAX_GENERATIONS = 4;
 /**
  * The snapshots that are being made, and those that are being read. A snapshot shares its chunks with the next one, but
  * for those that changed; slow readers of many different ones would still hold the cache many times over. So there are
- * never many: past a few, newcomers are handed the newest one at hand and read a longer chain.
+ * never many: past a few, newcomers are handed the newest one at hand and read a longer chain; but for those who know more
+ * than that one holds.
  *
  * Invariant: `#readers` has a positive count for each snapshot that was handed out and not released as often.
  */
@@ -47,7 +48,7 @@ export class SnapshotShelf {
   #partBytes = 0;
   /** Whole snapshots in `#readers`. */
   #generations = 0;
-  #building: Promise<Snapshot> | undefined = undefined;
+  #building: { readonly sequence: number; readonly snapshot: Promise<Snapshot> } | undefined = undefined;
   #latest: Snapshot | undefined = undefined;
   /** Bytes of the breadcrumbs after the one at which the newest snapshot was begun. */
   #bytesSince = 0;
@@ -61,11 +62,26 @@ export class SnapshotShelf {
     return this.#partBytes < this.#options.maxPartBytes;
   }
 
-  /** The snapshot of a recent breadcrumb. The caller releases it once it has been read. */
-  async take(): Promise<Snapshot> {
-    const latest = this.#atHand();
-    if (latest !== undefined || this.#building !== undefined) this.counters.reused++;
-    return this.#hold(latest ?? (await (this.#building ??= this.#build())));
+  /**
+   * The snapshot of a recent breadcrumb, of none before `sequence` (0 to that of the head). The caller releases it once it
+   * has been read.
+   */
+  async take(sequence: number): Promise<Snapshot> {
+    for (;;) {
+      const latest = this.#atHand();
+      if (latest !== undefined && latest.crumb.sequence >= sequence) {
+        this.counters.reused++;
+        return this.#hold(latest);
+      }
+      const building = this.#building;
+      if (building === undefined) return this.#hold(await this.#build());
+      if (building.sequence >= sequence) {
+        this.counters.reused++;
+        return this.#hold(await building.snapshot);
+      }
+      // One at a time. Whether that one comes out is the business of those who wait for it.
+      await building.snapshot.catch(() => {});
+    }
   }
 
   /**
@@ -116,12 +132,19 @@ export class SnapshotShelf {
     return this.#bytesSince <= this.#options.reuseBytes || this.#generations >= MAX_GENERATIONS;
   }
 
-  async #build(): Promise<Snapshot> {
-    const { store, head, encodeFrame, packed, yieldTurn, maxFrameBytes } = this.#options;
+  #build(): Promise<Snapshot> {
+    const crumb = this.#options.head();
+    const snapshot = this.#buildAt(crumb);
+    this.#building = { sequence: crumb.sequence, snapshot };
+    return snapshot;
+  }
+
+  async #buildAt(crumb: Breadcrumb): Promise<Snapshot> {
+    const { store, encodeFrame, packed, yieldTurn, maxFrameBytes } = this.#options;
     this.counters.generated++;
     this.#bytesSince = 0;
     try {
-      const snapshot = await buildSnapshot({ store, crumb: head(), encodeFrame, packed, yieldTurn, maxFrameBytes });
+      const snapshot = await buildSnapshot({ store, crumb, encodeFrame, packed, yieldTurn, maxFrameBytes });
       this.counters.bytes = snapshot.bytes;
       this.#latest = snapshot;
       return snapshot;

@@ -32,7 +32,8 @@ export async function openingFor(hello: Hello, cache: ServedCache): Promise<Open
     const difference = await cache.difference(hello.digests);
     if (difference !== undefined) return { resume: "buckets", crumb: difference.snapshot.crumb, ...difference };
   }
-  const snapshot = await cache.snapshot();
+  // What was good enough for a newcomer may be older than what this client was told elsewhere.
+  const snapshot = await cache.snapshot(hello.digests !== undefined || hello.revision !== undefined);
   return { resume: "snapshot", crumb: snapshot.crumb, snapshot };
 }
 

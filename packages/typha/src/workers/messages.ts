@@ -55,7 +55,7 @@ export interface WorkerInit {
 
 /** What a worker asks of the main thread, which answers each. */
 export type WorkerQuestion =
-  | { readonly type: "snapshot"; readonly syncer: SyncerType }
+  | { readonly type: "snapshot"; readonly syncer: SyncerType; readonly newest: boolean }
   | { readonly type: "difference"; readonly syncer: SyncerType; readonly digests: string }
   | { readonly type: "head"; readonly syncer: SyncerType }
   | { readonly type: "reached"; readonly syncer: SyncerType }

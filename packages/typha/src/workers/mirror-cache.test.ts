@@ -32,6 +32,8 @@ interface Scene {
   readonly mirror: MirrorCache;
   /** Answers to come, in order, for whole snapshots. */
   readonly snapshots: PromiseWithResolvers<SharedSnapshot>[];
+  /** Of each question for one, whether it must be the newest. */
+  readonly newest: boolean[];
   readonly released: (readonly [id: number, answers: number])[];
   readonly take: (sequences: readonly number[], oldest?: number) => void;
 }
@@ -42,13 +44,15 @@ function scene(
   askDifference: () => Promise<SharedDifference | undefined> = () => Promise.resolve(undefined),
 ): Scene {
   const snapshots: PromiseWithResolvers<SharedSnapshot>[] = [];
+  const newest: boolean[] = [];
   const released: (readonly [number, number])[] = [];
   const mirror = new MirrorCache({
     syncer: "felix",
     epoch: "e",
     first: crumb(10),
     wasInSync: true,
-    askSnapshot: () => {
+    askSnapshot: (isNewest) => {
+      newest.push(isNewest);
       const answer = Promise.withResolvers<SharedSnapshot>();
       snapshots.push(answer);
       return answer.promise;
@@ -59,7 +63,7 @@ function scene(
   });
   const take = (sequences: readonly number[], oldest: number = 10): void =>
     mirror.take(sequences.map(crumb), oldest, true);
-  return { mirror, snapshots, released, take };
+  return { mirror, snapshots, newest, released, take };
 }
 
 const settle = async (): Promise<void> => {
@@ -99,6 +103,30 @@ test("MirrorCache: a snapshot that is ahead of the chain comes when the chain ha
   await settle();
   assert.equal(got[0]?.crumb.next, mirror.head);
   assert.deepEqual(got.map(text), ["snapshot 1|end"]);
+});
+
+test("MirrorCache: who needs the newest does not share an answer to a question from before", async () => {
+  const { mirror, snapshots, newest, released } = scene();
+  const before = mirror.snapshot();
+  const after = [mirror.snapshot(true), mirror.snapshot(true)];
+  assert.deepEqual(newest, [false, true, true]);
+  snapshots[0]?.resolve(snapshot(1, 10));
+  snapshots[1]?.resolve(snapshot(2, 10));
+  snapshots[2]?.resolve(snapshot(2, 10));
+  assert.equal(text(await before), "snapshot 1|end");
+  const [first, second] = await Promise.all(after);
+  assert.ok(first !== undefined && second !== undefined);
+  assert.deepEqual([text(first), text(second)], ["snapshot 2|end", "snapshot 2|end"]);
+  mirror.release(first);
+  mirror.release(second);
+  mirror.release(await before);
+  assert.deepEqual(
+    released.toSorted(([a], [b]) => a - b),
+    [
+      [1, 1],
+      [2, 2],
+    ],
+  );
 });
 
 test("MirrorCache: those who ask meanwhile share an answer, which is given back by the last", async () => {

@@ -13,7 +13,7 @@ export interface MirrorCacheOptions {
   /** The oldest breadcrumb that is retained. */
   readonly first: SharedCrumb;
   readonly wasInSync: boolean;
-  readonly askSnapshot: () => Promise<SharedSnapshot>;
+  readonly askSnapshot: (newest: boolean) => Promise<SharedSnapshot>;
   readonly askDifference: (digests: string) => Promise<SharedDifference | undefined>;
   /** The newest sequence of the cache. */
   readonly askHead: () => Promise<number>;
@@ -106,14 +106,23 @@ export class MirrorCache implements ServedCache {
     if (sequence > this.#head.sequence && sequence <= (await this.#options.askHead())) await this.#whenAt(sequence);
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(newest: boolean = false): Promise<Snapshot> {
+    // A question that was asked before may be answered with less than there is now.
+    if (newest)
+      return must(
+        await this.#fetch(
+          () => this.#options.askSnapshot(true),
+          () => 1,
+        ),
+        "a snapshot",
+      );
     const question = (this.#question ??= { readers: 0, answer: undefined });
     question.readers++;
     const end = (): number => {
       if (this.#question === question) this.#question = undefined;
       return question.readers;
     };
-    question.answer ??= this.#fetch(() => this.#options.askSnapshot(), end).catch((error: unknown) => {
+    question.answer ??= this.#fetch(() => this.#options.askSnapshot(false), end).catch((error: unknown) => {
       end();
       throw error;
     });

@@ -182,7 +182,7 @@ export class ServingWorker {
     const { syncer } = stream;
     return new MirrorCache({
       ...stream,
-      askSnapshot: () => this.#ask<"snapshot">({ type: "snapshot", syncer }),
+      askSnapshot: (newest) => this.#ask<"snapshot">({ type: "snapshot", syncer, newest }),
       askDifference: (digests) => this.#ask<"difference">({ type: "difference", syncer, digests }),
       askHead: () => this.#ask<"head">({ type: "head", syncer }),
       release: (id, answers) => this.#options.post({ type: "release", syncer, id, answers }),

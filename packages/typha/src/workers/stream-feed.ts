@@ -74,8 +74,8 @@ export class StreamFeed {
   }
 
   /** Rejects when the cache cannot make one. */
-  async snapshot(): Promise<SharedSnapshot> {
-    return this.#hold(await this.cache.snapshot());
+  async snapshot(newest: boolean): Promise<SharedSnapshot> {
+    return this.#hold(await this.cache.snapshot(newest));
   }
 
   async difference(digests: string): Promise<SharedDifference | undefined> {

@@ -149,7 +149,7 @@ export class WorkerLink {
   #answer(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] | Promise<WorkerAnswers[keyof WorkerAnswers]> {
     switch (question.type) {
       case "snapshot":
-        return this.#feed(question.syncer).snapshot();
+        return this.#feed(question.syncer).snapshot(question.newest);
       case "difference":
         return this.#feed(question.syncer).difference(question.digests);
       case "head":
