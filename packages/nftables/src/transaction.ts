@@ -33,6 +33,13 @@ export class Transaction {
     return this;
   }
 
+  /** Two transactions with all operations in their order: those that `isFirst` picks, and the rest. */
+  partition(isFirst: (operation: NftOperation) => boolean): readonly [Transaction, Transaction] {
+    const parts = [new Transaction(), new Transaction()] as const;
+    for (const operation of this.#operations) parts[isFirst(operation) ? 0 : 1].#one(operation);
+    return parts;
+  }
+
   /** `asleep` puts the table to sleep or wakes it, also one that is there. */
   addTable(table: TableRef, asleep?: boolean): this {
     return this.#one({ kind: "add-table", table, ...(asleep === undefined ? {} : { asleep }) });

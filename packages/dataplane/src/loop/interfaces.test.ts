@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { NFT_ERROR_CODES, NftError } from "@bulrush/nftables";
 import type { DataplaneHandle } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
 import { IN_SYNC, workload, workloadRemove } from "../testing/messages.ts";
-import { POD, POLICY, PROFILE, SET, WORLD } from "../testing/small-world.ts";
-
-const refusal = (): NftError =>
-  new NftError("Transaction refused", { code: NFT_ERROR_CODES.refused, op: "Run transaction" });
+import { POD, POLICY, PROFILE, SET, WORLD, refusal, smallHost } from "../testing/small-world.ts";
 
 describe("interfaces, routes and settings", () => {
   let host: FakeHost;
@@ -16,9 +12,7 @@ describe("interfaces, routes and settings", () => {
   const writes = (): number => host.nft.transactions.length;
 
   beforeEach(() => {
-    host = new FakeHost();
-    host.routes.setLink(2, "eth0");
-    host.routes.setLink(5, "calia");
+    host = smallHost();
     dataplane = host.start();
   });
 

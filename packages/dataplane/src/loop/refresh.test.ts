@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { NFT_ERROR_CODES, NftError } from "@bulrush/nftables";
 import type { DataplaneHandle } from "../handle.ts";
-import { FakeHost } from "../testing/fake-host.ts";
-import { CALICO, WORLD } from "../testing/small-world.ts";
-
-const badListing = (): NftError => new NftError("Read failed", { code: NFT_ERROR_CODES.readFailed, op: "Read table" });
+import type { FakeHost } from "../testing/fake-host.ts";
+import { CALICO, WORLD, badListing, smallHost } from "../testing/small-world.ts";
 
 describe("what the loop repairs", () => {
   let host: FakeHost;
@@ -14,9 +11,7 @@ describe("what the loop repairs", () => {
   const writes = (): number => host.nft.transactions.length;
 
   beforeEach(() => {
-    host = new FakeHost();
-    host.routes.setLink(2, "eth0");
-    host.routes.setLink(5, "calia");
+    host = smallHost();
     dataplane = host.start();
   });
 

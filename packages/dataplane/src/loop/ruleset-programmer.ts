@@ -274,9 +274,9 @@ export class RulesetProgrammer {
    * and may be the last one: the next try goes on from what it finds.
    */
   #runAnew(): void {
-    const { nft, onHoles } = this.#options;
-    const marks = this.#hasHoles ? (onHoles?.() ?? []) : [];
-    if (marks.length > 0) this.#runOne(new Transaction().push(...marks));
+    const { nft } = this.#options;
+    const marks = this.#marks();
+    if (!marks.isEmpty) this.#runOne(marks);
     const wanted = this.#tables.map((table) => table.state());
     const standby = wanted.map(standbyOf);
     const present = standby.map(({ family, name }) => nft.readTable(family, name));
@@ -314,12 +314,15 @@ export class RulesetProgrammer {
   #run(transaction: Transaction): void {
     if (remakesIntervalSet(transaction)) this.#runAnew();
     else {
-      const marks = this.#hasHoles ? (this.#options.onHoles?.() ?? []) : [];
       const [first = new Transaction(), ...others] = wakingAhead(transaction);
-      const marked = marks.length === 0 ? first : new Transaction().push(...marks).append(first);
-      for (const part of [marked, ...others].flatMap(setsAhead)) this.#runCut(part);
+      for (const part of [this.#marks().append(first), ...others].flatMap(setsAhead)) this.#runCut(part);
     }
     this.#hasHoles = false;
+  }
+
+  /** What goes with, or ahead of, the write that ends a hole. */
+  #marks(): Transaction {
+    return new Transaction().push(...(this.#hasHoles ? (this.#options.onHoles?.() ?? []) : []));
   }
 
   /** In parts, where it is too large for one. */

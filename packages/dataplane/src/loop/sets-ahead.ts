@@ -1,4 +1,4 @@
-import { type NftOperation, Transaction } from "@bulrush/nftables";
+import type { NftOperation, Transaction } from "@bulrush/nftables";
 
 /**
  * Cuts a transaction in two where it makes interval sets: those first, with their elements, and then all else.
@@ -25,9 +25,7 @@ export function setsAhead(transaction: Transaction): Transaction[] {
     const key = setKey(operation, operation.set.name);
     return fresh.has(key) && !deleted.has(key);
   };
-  // One by one: a call has no room for as many arguments as a large host has rules.
-  const [ahead, rest] = [new Transaction(), new Transaction()];
-  for (const operation of operations) (isAhead(operation) ? ahead : rest).push(operation);
+  const [ahead, rest] = transaction.partition(isAhead);
   return ahead.operations.every(({ kind }) => kind === "add-table") ? [transaction] : [ahead, rest];
 }
 

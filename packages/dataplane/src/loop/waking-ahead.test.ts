@@ -21,6 +21,15 @@ describe("wakingAhead()", () => {
       ],
     ));
 
+  it("has room for the rules of a large host", () => {
+    const transaction = new Transaction().addTable(IP, false);
+    for (let i = 0; i < 300_000; i++) transaction.addRule(IP, "c", { statements: [] });
+    assert.deepEqual(
+      wakingAhead(transaction).map(({ operations }) => operations.length),
+      [1, 300_000],
+    );
+  });
+
   it("cuts nothing where no table is woken", () =>
     assert.deepEqual(parts(new Transaction().addTable(IP).addChain(IP, "a")), [["add-table ip", "add-chain ip"]]));
 });

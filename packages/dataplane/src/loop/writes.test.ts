@@ -1,13 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
-import { NFT_ERROR_CODES, NftError } from "@bulrush/nftables";
 import type { DataplaneHandle } from "../handle.ts";
-import { FakeHost } from "../testing/fake-host.ts";
+import type { FakeHost } from "../testing/fake-host.ts";
 import { ipSet, ipSetDelta, workload, workloadRemove } from "../testing/messages.ts";
-import { CALICO, POD, POLICY, PROFILE, SET, WORLD } from "../testing/small-world.ts";
-
-const refusal = (): NftError =>
-  new NftError("Transaction refused", { code: NFT_ERROR_CODES.refused, op: "Run transaction" });
+import { CALICO, POD, POLICY, PROFILE, SET, WORLD, refusal, smallHost } from "../testing/small-world.ts";
 
 describe("what the loop writes of the ruleset", () => {
   let host: FakeHost;
@@ -17,9 +13,7 @@ describe("what the loop writes of the ruleset", () => {
   const kinds = (): string[] => host.nft.transactions.at(-1)?.operations.map(({ kind }) => kind) ?? [];
 
   beforeEach(() => {
-    host = new FakeHost();
-    host.routes.setLink(2, "eth0");
-    host.routes.setLink(5, "calia");
+    host = smallHost();
     dataplane = host.start();
   });
 

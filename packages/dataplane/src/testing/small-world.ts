@@ -1,4 +1,6 @@
+import { NFT_ERROR_CODES, NftError } from "@bulrush/nftables";
 import type { ToDataplane, WorkloadEndpointUpdate } from "@bulrush/proto";
+import { FakeHost } from "./fake-host.ts";
 import { IN_SYNC, ipSet, policy, policyId, profile, rule, tier, workload } from "./messages.ts";
 
 /** One pod behind interface "calia", with one policy that looks up one set, and the open profile of its namespace. */
@@ -18,3 +20,19 @@ export const POD: WorkloadEndpointUpdate = workload("a", {
   tiers: [tier("default", [P])],
 });
 export const WORLD: readonly ToDataplane[] = [SET, POLICY, PROFILE, POD, IN_SYNC];
+
+/** A host with that pod's interface, and one to the outside. */
+export function smallHost(): FakeHost {
+  const host = new FakeHost();
+  host.routes.setLink(2, "eth0");
+  host.routes.setLink(5, "calia");
+  return host;
+}
+
+export function refusal(): NftError {
+  return new NftError("Transaction refused", { code: NFT_ERROR_CODES.refused, op: "Run transaction" });
+}
+
+export function badListing(): NftError {
+  return new NftError("Read failed", { code: NFT_ERROR_CODES.readFailed, op: "Read table" });
+}

@@ -1,8 +1,4 @@
-/** Ethernet (IEEE 802.3): destination, source, type; then the packet. */
-const ETHERTYPE_AT = 12;
-const PACKET_AT = 14;
-
-export const ETHERTYPE = { arp: 0x0806, rarp: 0x8035, ipv6: 0x86dd } as const;
+import { ETHERTYPE, ETHERTYPE_AT, number16, PACKET_AT } from "./ethernet.ts";
 
 /** ARP over Ethernet for IPv4 (RFC 826): sender's and target's protocol addresses. */
 const SENDER_AT = PACKET_AT + 14;
@@ -14,7 +10,7 @@ const ADDRESS_BYTES = 4;
  * reverse ARP (RFC 903), which hypervisors send for a machine that has arrived.
  */
 export function isAnnouncement(frame: Uint8Array): boolean {
-  const type = ((frame[ETHERTYPE_AT] ?? 0) << 8) | (frame[ETHERTYPE_AT + 1] ?? 0);
+  const type = number16(frame, ETHERTYPE_AT);
   if (type === ETHERTYPE.rarp) return true;
   if (type !== ETHERTYPE.arp || frame.length < TARGET_AT + ADDRESS_BYTES) return false;
   let isNothing = true;

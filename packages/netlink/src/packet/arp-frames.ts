@@ -1,4 +1,4 @@
-import { ETHERTYPE } from "./announcement.ts";
+import { ETHERTYPE, number16 } from "./ethernet.ts";
 
 /** Ethernet (IEEE 802.3), then ARP over it for IPv4 (RFC 826). */
 const FRAME_BYTES = 42;
@@ -79,8 +79,4 @@ function arpFrame(destination: Uint8Array, mac: Uint8Array, fields: ArpFields): 
   frame.set(fields.targetMac, AT.targetMac);
   frame.set(fields.target, AT.target);
   return frame;
-}
-
-function number16(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }

@@ -1,4 +1,4 @@
-import { ETHERTYPE } from "./announcement.ts";
+import { ETHERTYPE, number16 } from "./ethernet.ts";
 
 /** Ethernet, IPv6 (RFC 8200), then a message of neighbour discovery (RFC 4861) without and with one option. */
 const QUERY_BYTES = 14 + 40 + 24;
@@ -46,8 +46,7 @@ export function solicitedNodeGroup(address: Uint8Array): Uint8Array {
 
 /** The question of a frame; `undefined` for what is none, or is no valid one (RFC 4861, section 7.1.1). */
 export function readNdpQuery(frame: Uint8Array): NdpQuery | undefined {
-  if (frame.length < QUERY_BYTES || (((frame[AT.type] ?? 0) << 8) | (frame[AT.type + 1] ?? 0)) !== ETHERTYPE.ipv6)
-    return undefined;
+  if (frame.length < QUERY_BYTES || number16(frame, AT.type) !== ETHERTYPE.ipv6) return undefined;
   const [hopLimit, nextHeader, type, code] = [
     frame[AT.hopLimit],
     frame[AT.nextHeader],
@@ -55,7 +54,7 @@ export function readNdpQuery(frame: Uint8Array): NdpQuery | undefined {
     frame[AT.icmp + 1],
   ];
   if (nextHeader !== ICMPV6 || hopLimit !== HOP_LIMIT || type !== SOLICITATION || code !== 0) return undefined;
-  const length = ((frame[AT.payloadLength] ?? 0) << 8) | (frame[AT.payloadLength + 1] ?? 0);
+  const length = number16(frame, AT.payloadLength);
   if (length < QUERY_BYTES - AT.icmp || AT.icmp + length > frame.length) return undefined;
   if (checksum(frame, length) !== 0) return undefined;
   const target = frame.slice(AT.target, AT.target + ADDRESS_BYTES);
@@ -112,8 +111,7 @@ function advertisement(mac: Uint8Array, from: Uint8Array, fields: AdvertisementF
 /** Of the message with its pseudo-header (RFC 8200, section 8.1). 0 for a message whose checksum is right. */
 function checksum(frame: Uint8Array, length: number): number {
   let sum = length + ICMPV6;
-  for (let i = 0; i < 2 * ADDRESS_BYTES; i += 2)
-    sum += ((frame[AT.source + i] ?? 0) << 8) | (frame[AT.source + i + 1] ?? 0);
+  for (let i = 0; i < 2 * ADDRESS_BYTES; i += 2) sum += number16(frame, AT.source + i);
   for (let i = 0; i < length; i += 2)
     sum += ((frame[AT.icmp + i] ?? 0) << 8) | (i + 1 < length ? (frame[AT.icmp + i + 1] ?? 0) : 0);
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);

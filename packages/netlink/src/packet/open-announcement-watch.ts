@@ -1,6 +1,7 @@
 import type { NamespaceRef } from "../namespace.ts";
 import { closeFd, receiveNow } from "../system/socket-fd.ts";
-import { ETHERTYPE, isAnnouncement } from "./announcement.ts";
+import { isAnnouncement } from "./announcement.ts";
+import { ETHERTYPE } from "./ethernet.ts";
 import { openPacketSocket } from "./packet-socket.ts";
 
 /** As much of a frame as is looked at. */

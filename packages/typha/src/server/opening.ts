@@ -33,7 +33,7 @@ export async function openingFor(hello: Hello, cache: ServedCache): Promise<Open
     if (difference !== undefined) return { resume: "buckets", crumb: difference.snapshot.crumb, ...difference };
   }
   // What was good enough for a newcomer may be older than what this client was told elsewhere.
-  const snapshot = await cache.snapshot(hello.digests !== undefined || hello.revision !== undefined);
+  const snapshot = await cache.snapshot(holdsSomething(hello));
   return { resume: "snapshot", crumb: snapshot.crumb, snapshot };
 }
 
@@ -47,9 +47,13 @@ export function shouldWait(
   cache: ServedCache,
   isBehind: (type: SyncerType, revision: number) => boolean,
 ): boolean {
-  const { digests, revision, syncer } = hello;
-  if ((digests === undefined && revision === undefined) || heldCrumb(hello, cache) !== undefined) return false;
+  const { revision, syncer } = hello;
+  if (!holdsSomething(hello) || heldCrumb(hello, cache) !== undefined) return false;
   return !cache.wasInSync || (revision !== undefined && isBehind(syncer, revision));
+}
+
+function holdsSomething({ digests, revision }: Hello): boolean {
+  return digests !== undefined || revision !== undefined;
 }
 
 function heldCrumb({ resume }: Hello, cache: ServedCache): Breadcrumb | undefined {
