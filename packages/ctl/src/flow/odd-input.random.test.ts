@@ -5,10 +5,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "@bulrush/base";
-import { CalcGraph, type CalcMessage } from "@bulrush/calc";
+import type { CalcMessage } from "@bulrush/calc";
 import { renderRuleset } from "@bulrush/dataplane";
 import { convertResources } from "@bulrush/datastore";
 import { FakeNft, planTable, Transaction } from "@bulrush/nftables";
+import { graphInSync } from "../input/graph.ts";
 import { oddHost } from "../testing/odd-host.ts";
 import { ODD_SETTINGS } from "../testing/odd-values.ts";
 
@@ -27,10 +28,7 @@ function program(random: () => number): number {
   const resources = oddHost(random).map((resource) => ({ resource, source: { file: "", document: 1, line: 1 } }));
   const { updates } = convertResources(resources);
   const messages: CalcMessage[] = [];
-  const graph = new CalcGraph({ hostname: "host", sink: (message) => messages.push(message) });
-  graph.onUpdates(updates);
-  graph.onStatusUpdated("in-sync");
-  graph.flush();
+  graphInSync(updates, "host", (message) => messages.push(message));
   const sent = messages.filter((message) => message.msg !== "DatastoreNotReady");
   const transaction = new Transaction();
   for (const table of renderRuleset(sent, settingsOf(random))) planTable(table, undefined, transaction);

@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { seededRandom } from "@bulrush/base";
-import { CalcGraph, type CalcMessage, Explainer, type FlowEnd } from "@bulrush/calc";
+import { type CalcMessage, Explainer, type FlowEnd } from "@bulrush/calc";
 import { type JudgedPacket, PacketJudge, renderRuleset } from "@bulrush/dataplane";
 import { convertResources } from "@bulrush/datastore";
 import { PROTOCOL_NUMBERS } from "@bulrush/model";
+import { graphInSync } from "../input/graph.ts";
 import { ADDRESSES, type End, type Guard, guardedHost, GUARDS } from "../testing/guarded-host.ts";
 
 const IS_LONG = process.env["BULRUSH_LONG_TESTS"] === "1";
@@ -40,10 +41,7 @@ function worldOf(random: () => number, guard: Guard): World {
   const explainer = new Explainer();
   explainer.update(updates);
   const messages: CalcMessage[] = [];
-  const graph = new CalcGraph({ hostname: "host", sink: (message) => messages.push(message) });
-  graph.onUpdates(updates);
-  graph.onStatusUpdated("in-sync");
-  graph.flush();
+  graphInSync(updates, "host", (message) => messages.push(message));
   const sent = messages.filter((message) => message.msg !== "DatastoreNotReady");
   const interfaces = new Map<string, string>();
   for (const message of sent)
