@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { CodedError, must, seededRandom, systemClock } from "@bulrush/base";
+import { collectGarbage } from "@bulrush/base/heap";
 import { openHostKernel } from "../kernel/host-kernel.ts";
 import { createDataplane } from "../loop/dataplane.ts";
 import type { FromWorker, ToWorker, WorkerData } from "./protocol.ts";
@@ -19,7 +20,11 @@ const dataplane = createDataplane({
   events: {
     onStatus: (status) => tell({ kind: "status", status }),
     onApplied: (sequence) => tell({ kind: "applied", sequence }),
-    onMessage: (message) => tell({ kind: "message", message }),
+    onMessage: (message) => {
+      tell({ kind: "message", message });
+      // What the start left: at rest there is too little garbage for a collection to come by itself.
+      if (message.msg === "DataplaneInSync") void collectGarbage();
+    },
     onFlows: (batch) => tell({ kind: "flows", batch }),
     onLog: (level, message, fields) => tell({ kind: "log", level, message, fields }),
     onFatal: (error) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { systemClock } from "@bulrush/base";
+import { keepNurserySmall } from "@bulrush/base/heap";
 import { openDatastore, openDatastoreWriter } from "@bulrush/datastore";
 import {
   createShutdown,
@@ -15,7 +16,6 @@ import type { TyphaConfig } from "../config/typha-config.ts";
 import { createTypha } from "../create-typha.ts";
 import { VERSION } from "../version.ts";
 import { writeHeapProfileOnSignal } from "./heap-profile.ts";
-import { keepNurserySmall } from "./keep-nursery-small.ts";
 import { openEarlyLog, PROGRAM } from "./open-log.ts";
 import { datastoreConfig, readSettings, servicesConfig } from "./read-settings.ts";
 
