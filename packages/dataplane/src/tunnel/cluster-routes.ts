@@ -173,7 +173,7 @@ export class ClusterRoutes implements Manager {
     const tunnel = this.#tunnels.get(family);
     if (types.includes("REMOTE_TUNNEL"))
       return route.tunnel_type.vxlan && tunnel?.isOn === true ? this.#onTunnel(route, tunnel, {}) : undefined;
-    if (types.includes("REMOTE_WORKLOAD"))
+    if (types.includes("REMOTE_WORKLOAD") && !this.#isHere(route))
       switch (poolType) {
         case "VXLAN":
           return this.#byVxlan(route, family, tunnel);
@@ -189,6 +189,11 @@ export class ClusterRoutes implements Manager {
     if (poolType === "IPIP" && this.#writesIpip()) return this.#blackhole("blackhole-ipip", route);
     if (poolType === "NO_ENCAP" && this.#writesPlain()) return this.#blackhole("blackhole-no-encap", route);
     return undefined;
+  }
+
+  /** An address that was borrowed from the block of another host is of both, and here all the same. */
+  #isHere({ dst_node_name: node, local_workload: isLocal }: RouteUpdate): boolean {
+    return isLocal || (node !== "" && node === this.#config.hostname);
   }
 
   #byVxlan(route: RouteUpdate, family: Family, tunnel: VxlanTunnel | undefined): Placed | undefined {

@@ -442,6 +442,38 @@ describe("VXLAN", () => {
       ]);
     });
 
+    it("never lead to this host itself: by an address borrowed from another host's block, or a block of its own inside of one", async () => {
+      host.routes.setLink(7, "tunl0");
+      start({ ProgramClusterRoutes: "Enabled" });
+      const here = {
+        types: ["REMOTE_WORKLOAD", "LOCAL_WORKLOAD"],
+        dst_node_name: "oak",
+        dst_node_ip: "192.168.0.1",
+        borrowed: true,
+      } as const;
+      await host.send(
+        dataplane,
+        encapsulation({ ipip_enabled: true, vxlan_enabled: true, no_encap_needed: true }),
+        OWN,
+        ELM,
+        clusterRoute("192.168.0.1/32", { types: ["LOCAL_HOST"], ip_pool_type: "NONE", dst_node_ip: "192.168.0.1" }),
+        // IPAM says it before the workload is known.
+        clusterRoute("10.67.1.1/32", { ...here, ip_pool_type: "IPIP" }),
+        clusterRoute("10.67.1.2/32", { ...here, ip_pool_type: "IPIP", local_workload: true }),
+        clusterRoute("10.65.1.1/32", { ...here, same_subnet: true, local_workload: true }),
+        clusterRoute("10.66.1.1/32", { ...here, ip_pool_type: "NO_ENCAP", local_workload: true }),
+        clusterRoute("10.67.1.64/26", { ...here, ip_pool_type: "IPIP" }),
+        // Borrowed from this host by another one.
+        clusterRoute("10.67.0.9/32", { ...here, ...toElm, ip_pool_type: "IPIP" }),
+        IN_SYNC,
+      );
+      await host.advance(1000);
+      assert.deepEqual(routes(), [
+        "10.67.0.9/32 dev tunl0 proto 80 metric 0 via 192.168.0.2 onlink mtu 1480",
+        "10.67.1.64/26 dev - proto 80 metric 0 blackhole",
+      ]);
+    });
+
     it("R22: nothing is written where routes are not ours, not even the device", async () => {
       start({ RouteSyncDisabled: "true" });
       await host.send(dataplane, ON, OWN, ELM, ELM_BLOCK, hostEndpoint("eth0", { name: "eth0" }), IN_SYNC);
