@@ -48,6 +48,7 @@ export { openDatastoreWriter } from "./open-writer.ts";
 export { openStatusStore, type StatusStore } from "./status-store.ts";
 export { formatProblem, type Problem, type ProblemSeverity, type SourcePosition } from "./problem.ts";
 export { felixParametersOf } from "./process/config/parameters-of.ts";
+export { withCanonicalWords } from "./process/policy/canonical-words.ts";
 export {
   createSyncer,
   felixSyncer,

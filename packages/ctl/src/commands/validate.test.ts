@@ -114,3 +114,18 @@ test("validate says nothing more of a resource that is bad", async () => {
   const { code, out } = await runCli(["validate", "-f", "-"], manifest);
   assert.deepEqual([code, out], [1, "1 resource, 1 bad\n"]);
 });
+
+test("validate warns of an action in lower case as of what it counts as, and exits 0", async () => {
+  const policy = (action: string): string =>
+    `apiVersion: projectcalico.org/v3\nkind: NetworkPolicy\nmetadata: {name: p, namespace: shop}\nspec:\n  ingress:\n  - action: ${action}\n`;
+  const { code, out, err } = await runCli(["validate", "-f", "-"], policy("allow"));
+  assert.deepEqual([code, out], [0, "1 resource, all valid, 1 warning\n"]);
+  assert.match(
+    err,
+    /^warning: -:1: NetworkPolicy shop\/p: spec\.ingress\[0\]\.action: It counts as "Allow"; .*"allow" \[word-in-other-case\]\n$/,
+  );
+  const written = await runCli(["convert", "-f", "-"], policy("allow"));
+  assert.equal(written.out, (await runCli(["convert", "-f", "-"], policy("Allow"))).out, "as it is enforced");
+  const bad = await runCli(["validate", "-f", "-"], policy("permit"));
+  assert.equal(bad.code, 1, "what is no word is an error");
+});

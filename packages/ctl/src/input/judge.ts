@@ -2,6 +2,7 @@ import type { ManifestResource, Problem } from "@bulrush/datastore";
 import { validateResource } from "@bulrush/model";
 import { lint } from "../lint/lint.ts";
 import type { Warning, WarningCode } from "../lint/warning.ts";
+import { asClear } from "./as-clear.ts";
 import type { ManifestInput } from "./manifests.ts";
 
 /** A problem with the code of a warning. */
@@ -41,7 +42,7 @@ export interface Judged {
 }
 
 /**
- * Checks each resource as its author wrote it, and joins that with what loading and converting found, and with warnings
+ * Checks each resource as its author wrote it (actions and types in any case, which count so), and joins that with what loading and converting found, and with warnings
  * about what is legal and surely not meant.
  */
 export function judgeManifests({ resources, updates, problems }: ManifestInput): Judged {
@@ -96,7 +97,7 @@ function nameIn(source: Problem["source"], kind = "", namespace = "", name = "")
 
 function validated({ resource, source }: ManifestResource): Problem[] {
   const { kind, metadata } = resource;
-  return validateResource(resource).map(({ path, message }) => ({
+  return validateResource(asClear(resource)).map(({ path, message }) => ({
     severity: "error",
     message,
     source,

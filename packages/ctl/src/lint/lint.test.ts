@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { convertResources, loadManifests } from "@bulrush/datastore";
 import { validateResource } from "@bulrush/model";
+import { asClear } from "../input/as-clear.ts";
 import { lint } from "./lint.ts";
 import { allow, gnp, WEB } from "./testing/manifests.ts";
 import { NETWORK_ROWS } from "./testing/network-rows.ts";
@@ -19,7 +20,8 @@ async function warningsOf(objects: readonly object[]): Promise<string[]> {
   })();
   const { resources, problems } = await loadManifests("-", { stdin });
   assert.deepEqual(problems, []);
-  for (const { resource } of resources) assert.deepEqual(validateResource(resource), [], JSON.stringify(resource));
+  for (const { resource } of resources)
+    assert.deepEqual(validateResource(asClear(resource)), [], JSON.stringify(resource));
   const warnings = lint(resources, convertResources(resources).updates);
   for (const { message } of warnings) assert.match(message, /^\S.*[^.]$/);
   return warnings.map(({ code, field }) => `${code} ${field}`);

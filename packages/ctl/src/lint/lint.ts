@@ -7,6 +7,7 @@ import { ruleWarnings } from "./checks/rules.ts";
 import { selectorWarnings } from "./checks/selectors.ts";
 import { shadowWarnings } from "./checks/shadows.ts";
 import { tierWarnings } from "./checks/tiers.ts";
+import { wordWarnings } from "./checks/words.ts";
 import type { LintContext } from "./context.ts";
 import { policyViews } from "./policy-view.ts";
 import { populationOf } from "./population.ts";
@@ -20,6 +21,7 @@ const CHECKS: readonly ((context: LintContext) => Iterable<Warning>)[] = [
   shadowWarnings,
   networkWarnings,
   poolWarnings,
+  wordWarnings,
 ];
 
 /**

@@ -32,6 +32,8 @@ export const WARNING_CODES = [
   "missing-tier",
   /** Two pools share addresses. */
   "overlapping-pools",
+  /** An action or a type in another case than Calico's API has it. */
+  "word-in-other-case",
 ] as const;
 
 export type WarningCode = (typeof WARNING_CODES)[number];

@@ -1,4 +1,4 @@
-import { allow, denyTcp, gnp, knp, np, pod, PODS, SHOP, tier, WEB, web, type LintRow } from "./manifests.ts";
+import { allow, denyTcp, gnp, knp, np, pod, PODS, SHOP, tier, WEB, web, type LintRow, V3 } from "./manifests.ts";
 
 /** Rules, and the policies and tiers that they stand in. */
 export const RULE_ROWS: readonly LintRow[] = [
@@ -247,4 +247,28 @@ export const RULE_ROWS: readonly LintRow[] = [
     undefined,
   ],
   ["tiers are elsewhere", "missing-tier", [gnp("security.p", { tier: "security", ingress: [allow] })], undefined],
+  [
+    "an action is in lower case",
+    "word-in-other-case",
+    [np("p", { ingress: [denyTcp, { action: "allow" }] })],
+    "spec.ingress[1].action",
+  ],
+  [
+    "a type is in upper case",
+    "word-in-other-case",
+    [gnp("p", { types: ["Egress", "INGRESS"], ingress: [allow], egress: [allow] })],
+    "spec.types[1]",
+  ],
+  [
+    "a profile has an action in lower case",
+    "word-in-other-case",
+    [{ apiVersion: V3, kind: "Profile", metadata: { name: "p" }, spec: { egress: [{ action: "deny" }] } }],
+    "spec.egress[0].action",
+  ],
+  [
+    "all is written as the API has it",
+    "word-in-other-case",
+    [np("p", { types: ["Ingress"], ingress: [allow] })],
+    undefined,
+  ],
 ];
