@@ -44,7 +44,7 @@ export type DriftKind = "chain" | "set" | "map" | "route" | "neighbour" | "devic
 
 /** Messages from the dataplane to the process, in the names of the reference system. */
 export type FromDataplane =
-  /** Sent once, after the first clean apply. */
+  /** Sent once, after the first apply: rules and sets are in the kernel. What else has failed is tried again. */
   | { readonly msg: "DataplaneInSync" }
   | { readonly msg: "WorkloadEndpointStatusUpdate"; readonly id: WorkloadEndpointID; readonly status: EndpointStatus }
   | { readonly msg: "WorkloadEndpointStatusRemove"; readonly id: WorkloadEndpointID }

@@ -106,6 +106,22 @@ describe("StatusFiles", () => {
     assert.equal(host.files.texts.size, 0);
     await dataplane.stop();
   });
+
+  it("createDataplane() writes the file of an endpoint after its routes; one that is refused holds it back no longer", async () => {
+    const host = new FakeHost();
+    host.routes.setLink(5, "calia");
+    host.routes.failListings = true;
+    const dataplane = host.start({ EndpointStatusPathPrefix: "/run/x" });
+    await host.send(dataplane, workload("a", FIELDS), IN_SYNC);
+    await host.advance(1000);
+    assert.deepEqual([[...host.files.texts], host.status?.ready], [[], true]);
+    host.routes.failWritesOf = "fd65::2/128";
+    host.routes.failListings = false;
+    await host.advance(11_000);
+    assert.equal(host.routes.listing().length, 1);
+    assert.deepEqual([...host.files.texts.values()], [TEXT]);
+    await dataplane.stop();
+  });
 });
 
 it("hostFiles() writes whole files for all to read, lists and removes them", () => {

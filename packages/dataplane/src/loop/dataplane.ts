@@ -10,6 +10,7 @@ import type { RoutesResult } from "../route/routes-manager.ts";
 import type { DataplaneStatus } from "../status.ts";
 import type { HostState } from "./host-state.ts";
 import { startRefreshTimer } from "./refresh-timer.ts";
+import { RecentFailures } from "./recent-failures.ts";
 import type { RulesetProgrammer } from "./ruleset-programmer.ts";
 import { inspectRunning } from "./inspect-running.ts";
 import type { Item, Running } from "./running.ts";
@@ -71,7 +72,7 @@ class DataplaneLoop implements InspectableDataplane {
   #interfacesInSync = false;
   #dirty = false;
   #failed: string | undefined;
-  #everClean = false;
+  readonly #failures = new RecentFailures();
   #mark: number | undefined;
   #passScheduled = false;
   #passDone: Promise<void> = Promise.resolve();
@@ -254,9 +255,7 @@ class DataplaneLoop implements InspectableDataplane {
     const failures: string[] = [];
     state.completeDeferredWork();
     this.#devicesStep([state.peerAddresses], "peer", programmer, failures);
-    const released = this.#routesStep(state, failures, () =>
-      state.routes.release(kernel.routes, kernel.conntrack, this.#clock.monotonicMs()),
-    );
+    this.#routesStep(state.routes.release(kernel.routes, kernel.conntrack, this.#clock.monotonicMs()), failures);
     await programmer.apply();
     while (state.ruleset.hasLeftovers) {
       state.completeDeferredWork();
@@ -264,7 +263,7 @@ class DataplaneLoop implements InspectableDataplane {
     }
     // Not before the rules: a host that forwards without them lets everything through.
     this.#sysctlsStep(state.hostSysctls, failures);
-    if (released) this.#routesStep(state, failures, () => state.routes.apply(kernel.routes, this.#clock.monotonicMs()));
+    this.#routesStep(state.routes.apply(kernel.routes, this.#clock.monotonicMs()), failures);
     // Once routes say where flows lead.
     failures.push(...recheck.run());
     this.#devicesStep(state.devices, "device", programmer, failures);
@@ -276,26 +275,19 @@ class DataplaneLoop implements InspectableDataplane {
     this.#counters.lastApplyMs = this.#clock.monotonicMs() - startMs;
     for (const message of state.messages()) events.onMessage?.(message);
     this.#settle(failures);
-    if (this.#everClean) this.#statusFilesStep(state);
+    this.#statusFilesStep(state);
   }
 
-  /** One half of a round of routes, with its books. False when it is not known what the kernel has. */
-  #routesStep({ routes }: HostState, failures: string[], step: () => RoutesResult): boolean {
-    try {
-      const result = step();
-      this.#counters.routeWrites += result.writes;
-      this.#drift.route += result.routeDrift;
-      this.#drift.neighbour += result.neighbourDrift;
-      this.#running?.drift.repaired(result.drift);
-      failures.push(...result.failures);
-      if (result.againAtMs !== undefined)
-        this.#wakeIn("grace", Math.max(0, result.againAtMs - this.#clock.monotonicMs()));
-      return true;
-    } catch (error) {
-      routes.queueResync();
-      failures.push(`List routes: ${messageOf(error)}`);
-      return false;
-    }
+  /** The books of one half of a round of routes. */
+  #routesStep(result: RoutesResult, failures: string[]): void {
+    this.#counters.routeWrites += result.writes;
+    this.#drift.route += result.routeDrift;
+    this.#drift.neighbour += result.neighbourDrift;
+    this.#running?.drift.repaired(result.drift);
+    failures.push(...result.failures);
+    for (const warning of result.warnings) this.#options.events.onLog?.("warn", warning, {});
+    if (result.againAtMs !== undefined)
+      this.#wakeIn("grace", Math.max(0, result.againAtMs - this.#clock.monotonicMs()));
   }
 
   #devicesStep(devices: readonly DeviceWork[], timer: string, programmer: RulesetProgrammer, failures: string[]): void {
@@ -313,9 +305,10 @@ class DataplaneLoop implements InspectableDataplane {
   }
 
   /** They have a time of their own for the next try, and hold nothing else back. */
-  #statusFilesStep({ statuses, statusFiles }: HostState): void {
+  #statusFilesStep({ routes, statuses, statusFiles }: HostState): void {
     const nowMs = this.#clock.monotonicMs();
-    const result = statusFiles?.apply(this.#options.kernel.files, statuses.up(), nowMs);
+    const ready = [...statuses.up()].filter(({ endpoint }) => routes.isTried(endpoint.name));
+    const result = statusFiles?.apply(this.#options.kernel.files, ready, nowMs);
     for (const failure of result?.failures ?? []) this.#options.events.onLog?.("warn", failure, {});
     if (result?.againAtMs !== undefined) this.#wakeIn("status files", Math.max(0, result.againAtMs - nowMs));
   }
@@ -328,19 +321,23 @@ class DataplaneLoop implements InspectableDataplane {
     failures.push(...result.failures);
   }
 
+  /**
+   * The rules and sets are in the kernel here. What failed besides is told and tried again, and holds back nobody who
+   * waits for policy: it may fail for good.
+   */
   #settle(failures: readonly string[]): void {
     const { events } = this.#options;
+    const nowMs = this.#clock.monotonicMs();
     this.#failed = failures[0];
     if (failures.length > 0) {
       this.#counters.applyFailures++;
       events.onLog?.("warn", "Apply", { failures: failures.slice(0, 10), more: Math.max(0, failures.length - 10) });
-      this.#wakeIn("retry", this.#retry.nextMs());
-      return;
     }
-    this.#retry.reset();
-    if (this.#everClean) return;
-    this.#everClean = true;
-    this.#counters.firstApplyMs = this.#clock.monotonicMs() - this.#startMs;
+    // What fails for good has long pauses by now; another does not wait for its turn.
+    if (this.#failures.hasNews(failures, nowMs)) this.#retry.reset();
+    if (failures.length > 0) this.#wakeIn("retry", this.#retry.nextMs());
+    if (this.#counters.applies > 1) return;
+    this.#counters.firstApplyMs = nowMs - this.#startMs;
     events.onMessage?.({ msg: "DataplaneInSync" });
   }
 

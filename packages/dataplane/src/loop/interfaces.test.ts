@@ -96,11 +96,81 @@ describe("interfaces, routes and settings", () => {
   it("goes on after a setting that fails: the endpoint stays down until it works", async () => {
     host.sysctls.failing = "calia/proxy_arp";
     await host.send(dataplane, ...WORLD);
-    assert.deepEqual(host.messages, [{ msg: "WorkloadEndpointStatusUpdate", id: POD.id, status: "down" }]);
+    const down = { msg: "WorkloadEndpointStatusUpdate", id: POD.id, status: "down" };
+    assert.deepEqual(host.messages, [down, { msg: "DataplaneInSync" }]);
     host.sysctls.failing = undefined;
     await host.advance(500);
-    assert.deepEqual(host.messages.at(-2), { msg: "WorkloadEndpointStatusUpdate", id: POD.id, status: "up" });
-    assert.deepEqual(host.messages.at(-1), { msg: "DataplaneInSync" });
+    assert.deepEqual(host.messages.slice(2), [{ ...down, status: "up" }]);
+  });
+
+  describe("what fails for good", () => {
+    const IN_SYNC_TOLD = { msg: "DataplaneInSync" };
+    const told = (): number => host.messages.filter(({ msg }) => msg === "DataplaneInSync").length;
+
+    it("a route does not hold back that policy is there; it stays in sight, and is tried with longer pauses", async () => {
+      host.routes.failWritesOf = "10.65.0.7/32";
+      await host.send(dataplane, ...WORLD);
+      assert.deepEqual(host.messages.at(-1), IN_SYNC_TOLD);
+      await host.advance(60_000);
+      assert.equal(told(), 1);
+      assert.equal(host.status?.phase, "retrying");
+      assert.match(host.status?.reason ?? "", /^replace-route 10\.65\.0\.7\/32: /);
+      const tries = host.status?.counters.applyFailures ?? 0;
+      assert.ok(tries >= 10 && tries <= 16, `Expected pauses of 0.1 s, doubling to 10 s; got ${tries} tries`);
+      host.routes.failWritesOf = undefined;
+      await host.advance(10_000);
+      assert.deepEqual([host.routes.listing().length, host.status?.phase, told()], [2, "in-sync", 1]);
+    });
+
+    it("a route does not make another wait that fails for a moment", async () => {
+      host.routes.failWritesOf = "10.65.0.7/32";
+      await host.send(dataplane, ...WORLD);
+      // From here on the next try is 10 s away.
+      await host.advance(60_000);
+      host.sysctls.failing = "calib/proxy_arp";
+      host.routes.setLink(6, "calib");
+      await host.send(dataplane, workload("b", { ipv4_nets: ["10.65.0.8/32"], profile_ids: ["kns.default"] }));
+      await host.advance(200);
+      host.sysctls.failing = undefined;
+      await host.advance(500);
+      assert.ok(host.sysctls.writes.includes("net/ipv4/conf/calib/proxy_arp=1"));
+    });
+
+    it("a family whose routes cannot be listed does not keep out the other, nor neighbours", async () => {
+      host.routes.failListings = 6;
+      await host.send(dataplane, ...WORLD);
+      assert.deepEqual(host.messages.at(-1), IN_SYNC_TOLD);
+      assert.deepEqual(host.routes.listing(), ["10.65.0.7/32 dev calia proto 3 metric 1024"]);
+      assert.equal(host.routes.neighbourListing().length, 1);
+      assert.match(host.status?.reason ?? "", /^List routes of IPv6: /);
+      host.routes.failListings = false;
+      await host.advance(200);
+      assert.deepEqual([host.routes.listing().length, host.status?.phase], [2, "in-sync"]);
+    });
+
+    it("an IPv6 address of an interface on which IPv6 is off is told once, and comes with IPv6", async () => {
+      host.routes.withoutIpv6.add(5);
+      await host.send(dataplane, ...WORLD);
+      assert.deepEqual([host.messages.at(-1), host.status?.phase], [IN_SYNC_TOLD, "in-sync"]);
+      host.routes.setLink(5, "calia", true, 1400);
+      await host.advance(200_000);
+      assert.deepEqual(
+        host.logs.filter((line) => line.includes("fd65::7")),
+        ["warn No route to fd65::7/128 by calia: replace-route: EACCES"],
+      );
+      host.routes.withoutIpv6.delete(5);
+      // The kernel makes the link-local address as IPv6 is switched on.
+      host.routes.addAddress(5, "fe80::1/64");
+      await host.advance(500);
+      assert.equal(host.routes.listing().length, 2);
+    });
+
+    it("rules that the kernel refuses do hold it back", async () => {
+      host.nft.failRuns(refusal(), 1000);
+      await host.send(dataplane, ...WORLD);
+      await host.advance(5000);
+      assert.deepEqual([told(), host.status?.ready, host.fatal.length], [0, false, 1]);
+    });
   });
 
   it("makes no router of a host that has no rules yet", async () => {

@@ -62,6 +62,15 @@ describe("RouteTable.release()", () => {
     assert.deepEqual(kernel.listing(), [`${ADDRESS}/32 dev cali2 proto 3 metric 1024`]);
   });
 
+  it("tells of a freed address with the next round, when the write that freed it has lost its answer", () => {
+    table.setRoutes("local-workload", "cali1", []);
+    kernel.loseAnswers = true;
+    assert.throws(() => table.release(kernel, nowMs));
+    kernel.loseAnswers = false;
+    assert.deepEqual(round(), [ADDRESS]);
+    assert.deepEqual(round(), []);
+  });
+
   it("R15: frees an address whose route is no more wanted", () => {
     table.setRoutes("local-workload", "cali1", []);
     assert.deepEqual(round(), [ADDRESS]);

@@ -41,6 +41,8 @@ export interface RouteResult {
   readonly writes: number;
   /** In words, for the log. Empty: all is well. */
   readonly failures: readonly string[];
+  /** What cannot be had though nothing failed, each told once. */
+  readonly warnings: readonly string[];
   /** When to call again although nothing changed: the end of a grace period. */
   readonly againAtMs: number | undefined;
 }
@@ -65,6 +67,12 @@ export class RouteTable {
   readonly #metrics = new Set<number>();
   readonly #rescan = new Set<string>();
   readonly #grace: InterfaceGrace;
+  /** Keys that are dirty because the kernel refused the last write of them. */
+  readonly #refused = new Set<RouteKey>();
+  /** Freed addresses that nobody has been told of yet: the write that freed them has lost its answer. */
+  #freed: string[] = [];
+  /** Interfaces that were told of because IPv6 is off there. */
+  readonly #withoutIpv6 = new Set<string>();
   #resyncNeeded = true;
   #listedOnce = false;
   /** Routes found gone by a notice, since the last round, by the interface that they led to. */
@@ -106,6 +114,7 @@ export class RouteTable {
   /** Something happened to the interface: its routes are listed and judged again. */
   touchInterface(name: string): void {
     this.#rescan.add(name);
+    if (this.#interfaces.get(name) === undefined) this.#withoutIpv6.delete(name);
     // It goes, or has gone down, or lost its addresses: the kernel tells of routes first.
     this.#noticed = this.#noticed.filter(({ interfaceName }) => interfaceName !== name);
     for (const key of this.#candidates.keysOf(name)) this.#dirty.add(key);
@@ -138,6 +147,13 @@ export class RouteTable {
     return true;
   }
 
+  /** True when each route that is wanted on the interface is in the kernel, or was refused when it was written last. */
+  isTried(interfaceName: string): boolean {
+    for (const key of this.#candidates.keysOf(interfaceName))
+      if (this.#dirty.has(key) && !this.#refused.has(key)) return false;
+    return true;
+  }
+
   /** List everything at the next {@link apply}. */
   queueResync(): void {
     this.#resyncNeeded = true;
@@ -151,7 +167,6 @@ export class RouteTable {
     this.#grace.note(nowMs, (name) => this.#candidates.keysOf(name).next().done !== true);
     const drift = [...this.#refresh(access), ...this.#noticed.map(({ item }) => item)];
     this.#noticed = [];
-    const freed: string[] = [];
     const deletes = new Writes();
     for (const key of this.#dirty) {
       const destination = destinationOf(key);
@@ -159,13 +174,15 @@ export class RouteTable {
       if (address === undefined) continue;
       const others = this.#takeFromOwner(destination, key, nowMs);
       if (others === undefined) continue;
-      freed.push(address);
+      this.#freed.push(address);
       for (const other of others) {
         const route = this.#kernel.get(other);
         if (route !== undefined) deletes.add(other, { kind: "delete-route", route: selectorOf(route) });
       }
     }
-    const failures = this.#write(access, deletes);
+    const { failures } = this.#write(access, deletes);
+    const freed = this.#freed;
+    this.#freed = [];
     return { freed, writes: deletes.operations.length, drift, failures };
   }
 
@@ -216,18 +233,20 @@ export class RouteTable {
       }
     }
     this.#dirty.clear();
+    this.#refused.clear();
     for (const key of [...graced, ...kept]) this.#dirty.add(key);
     deletes.append(writes);
-    const failures = this.#write(access, deletes);
+    const { failures, warnings } = this.#write(access, deletes);
     return {
       writes: deletes.operations.length,
       failures,
+      warnings,
       againAtMs: this.#grace.firstEndMs([...graced].map((key) => this.#kernel.get(key))),
     };
   }
 
-  #write(access: RouteAccess, { keys, operations }: Writes): string[] {
-    if (operations.length === 0) return [];
+  #write(access: RouteAccess, { keys, operations }: Writes): Pick<RouteResult, "failures" | "warnings"> {
+    if (operations.length === 0) return { failures: [], warnings: [] };
     const failed = new Map<number, NetlinkError>();
     try {
       for (const { error, index } of access.apply(operations)) failed.set(index, error);
@@ -237,23 +256,34 @@ export class RouteTable {
       throw error;
     }
     const failures: string[] = [];
+    const warnings: string[] = [];
     for (const [index, operation] of operations.entries()) {
       const key = keys[index] ?? "";
       const error = failed.get(index);
       if (error === undefined || (operation.kind === "delete-route" && isNotFound(error))) this.#book(key, operation);
       else {
         this.#dirty.add(key);
+        this.#refused.add(key);
+        const { destination, device } = operation.route;
+        const name = this.#interfaces.byIndex(device ?? 0)?.name;
         if (hasErrno(error, ...INTERFACE_WENT)) {
           // The monitor will tell; until then there is nothing to be done about it.
-          const name = this.#interfaces.byIndex(operation.route.device ?? 0)?.name;
           if (name !== undefined) this.#rescan.add(name);
+        } else if (this.#isIpv6Off(operation, error) && name !== undefined) {
+          if (!this.#withoutIpv6.has(name)) warnings.push(`No route to ${destination} by ${name}: ${error.message}`);
+          this.#withoutIpv6.add(name);
         } else {
-          failures.push(`${operation.kind} ${operation.route.destination}: ${error.message}`);
+          failures.push(`${operation.kind} ${destination}: ${error.message}`);
           this.#resyncNeeded = true;
         }
       }
     }
-    return failures;
+    return { failures, warnings };
+  }
+
+  /** disable_ipv6 of the interface: somebody's wish. It is tried again with each round. */
+  #isIpv6Off({ kind }: RouteWrite, error: NetlinkError): boolean {
+    return this.#family === 6 && kind === "replace-route" && hasErrno(error, "EACCES");
   }
 
   /** The kernel has done it. */

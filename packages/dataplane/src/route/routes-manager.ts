@@ -1,4 +1,4 @@
-import { must } from "@bulrush/base";
+import { messageOf, must } from "@bulrush/base";
 import { canonicalCidr, parseAddress, parseCidr } from "@bulrush/ip";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
@@ -16,8 +16,8 @@ import { Tunnels } from "../tunnel/tunnels.ts";
 import { FlowCleanup } from "./flow-cleanup.ts";
 import type { RouteTarget } from "./route-class.ts";
 import type { LiveMigrations } from "./live-migrations.ts";
-import { type ReleaseResult, RouteTable } from "./route-table.ts";
-import { StaticNeighbours } from "./static-neighbours.ts";
+import { type ReleaseResult, type RouteResult, RouteTable } from "./route-table.ts";
+import { type NeighbourResult, StaticNeighbours } from "./static-neighbours.ts";
 
 /** What one apply of routes and neighbours did. */
 export interface RoutesResult {
@@ -27,6 +27,8 @@ export interface RoutesResult {
   /** The same for people. */
   readonly drift: readonly DriftItem[];
   readonly failures: readonly string[];
+  /** What the operator should hear of once, though nothing can be done about it here. */
+  readonly warnings: readonly string[];
   readonly againAtMs: number | undefined;
 }
 
@@ -36,6 +38,7 @@ const NOTHING: RoutesResult = {
   neighbourDrift: 0,
   drift: [],
   failures: [],
+  warnings: [],
   againAtMs: undefined,
 };
 
@@ -54,6 +57,8 @@ export class RoutesManager implements Manager {
   readonly #cluster: ClusterRoutes;
   readonly #cleanup = new FlowCleanup();
   readonly #dirty = new Set<string>();
+  /** Families of which it is not known, in this round, what the kernel has. */
+  readonly #unlisted = new Set<Family>();
   /** Interfaces whose workloads were BGP peers of this host when their routes were worked out last. */
   readonly #bgpPeers = new Set<string>();
 
@@ -81,6 +86,12 @@ export class RoutesManager implements Manager {
   /** Our routes in the kernel. */
   counts(): { readonly ip: number; readonly ip6: number } {
     return { ip: this.#tables.get(4)?.size ?? 0, ip6: this.#tables.get(6)?.size ?? 0 };
+  }
+
+  /** True when each route of the interface is in the kernel, or was refused when it was written last. */
+  isTried(interfaceName: string): boolean {
+    if (this.#config.routeSyncDisabled) return true;
+    return [...this.#tables.values()].every((table) => table.isTried(interfaceName));
   }
 
   /** Of endpoints, their registry tells. */
@@ -142,24 +153,32 @@ export class RoutesManager implements Manager {
 
   /**
    * Takes addresses away from workloads that have them no more, and deletes their flows. To be called before the rules
-   * change: the next workload's chains let through what is established. Throws when a listing fails; `apply` must not
-   * follow then, as a failed listing is not an empty one.
+   * change: the next workload's chains let through what is established. A family whose routes cannot be listed is left
+   * alone until the next round, as a failed listing is not an empty one.
    */
   release(access: RouteAccess, flows: FlowAccess, nowMs: number): RoutesResult {
     if (this.#config.routeSyncDisabled) return NOTHING;
     const results: ReleaseResult[] = [];
-    for (const table of this.#tables.values()) {
-      const result = table.release(access, nowMs);
-      this.#cleanup.add(result.freed);
-      results.push(result);
-    }
-    const { failures } = this.#cleanup.run(flows);
+    const failures: string[] = [];
+    this.#unlisted.clear();
+    for (const [family, table] of this.#tables)
+      try {
+        const result = table.release(access, nowMs);
+        this.#cleanup.add(result.freed);
+        results.push(result);
+      } catch (error) {
+        this.#unlisted.add(family);
+        table.queueResync();
+        failures.push(`List routes of IPv${family}: ${messageOf(error)}`);
+      }
+    failures.push(...results.flatMap((result) => result.failures), ...this.#cleanup.run(flows).failures);
     return {
       writes: results.reduce((sum, { writes }) => sum + writes, 0),
       routeDrift: results.reduce((sum, { drift }) => sum + drift.length, 0),
       neighbourDrift: 0,
       drift: results.flatMap(({ drift }) => drift),
-      failures: [...results.flatMap((result) => result.failures), ...failures],
+      failures,
+      warnings: [],
       againAtMs: undefined,
     };
   }
@@ -174,13 +193,20 @@ export class RoutesManager implements Manager {
     ];
   }
 
-  /** Writes routes and neighbours. Throws when a listing fails. */
+  /** Writes routes and neighbours. What fails of one family, or of neighbours, keeps out nothing else. */
   apply(access: RouteAccess, nowMs: number): RoutesResult {
     if (this.#config.routeSyncDisabled) return NOTHING;
     const tunnels = this.#tunnels.apply(access, nowMs);
     const isHeld = (address: string): boolean => this.#cleanup.isPending(address);
-    const results = [...this.#tables.values()].map((table) => table.apply(access, nowMs, isHeld));
-    const neighbours = this.#neighbours.apply(access);
+    const failed: string[] = [];
+    const results: RouteResult[] = [];
+    for (const [family, table] of this.#tables)
+      try {
+        if (!this.#unlisted.has(family)) results.push(table.apply(access, nowMs, isHeld));
+      } catch (error) {
+        failed.push(`Write routes of IPv${family}: ${messageOf(error)}`);
+      }
+    const neighbours = this.#applyNeighbours(access);
     const agains = [...tunnels, ...results].flatMap(({ againAtMs }) => (againAtMs === undefined ? [] : [againAtMs]));
     if (this.#cleanup.hasMore) agains.push(nowMs);
     return {
@@ -188,9 +214,20 @@ export class RoutesManager implements Manager {
       routeDrift: 0,
       neighbourDrift: tunnels.reduce((sum, { drift }) => sum + drift, neighbours.drift.length),
       drift: [...tunnels.flatMap(({ drift, name }) => tunnelDrift(name, drift)), ...neighbours.drift],
-      failures: [...tunnels, ...results, neighbours].flatMap(({ failures }) => failures),
+      failures: [...failed, ...[...tunnels, ...results, neighbours].flatMap(({ failures }) => failures)],
+      warnings: results.flatMap(({ warnings }) => warnings),
       againAtMs: agains.length === 0 ? undefined : Math.min(...agains),
     };
+  }
+
+  /** What of them is to be done is tried again at the next call. */
+  #applyNeighbours(access: RouteAccess): NeighbourResult {
+    try {
+      return this.#neighbours.apply(access);
+    } catch (error) {
+      this.#neighbours.queueResync();
+      return { writes: 0, drift: [], failures: [`Neighbours of workloads: ${messageOf(error)}`] };
+    }
   }
 
   #targets(workload: LocalWorkload, family: Family): RouteTarget[] {

@@ -31,13 +31,13 @@ export class FakeRoutes implements RouteAccess {
   readonly writes: string[] = [];
   /** How often routes were listed. */
   routeListings = 0;
-  /** Listings of routes fail while it is set. */
-  failListings = false;
+  /** Listings of routes fail while it is set: all of them, or those of a family. */
+  failListings: boolean | 4 | 6 = false;
   /** Writes are done, and their answers lost, while it is set. */
   loseAnswers = false;
   /** Writes of this destination or address fail with EPERM. */
   failWritesOf: string | undefined;
-  /** Devices on which IPv6 is off (disable_ipv6): addresses of IPv6 fail there with EACCES. */
+  /** Devices on which IPv6 is off (disable_ipv6): addresses and routes of IPv6 fail there with EACCES. */
   readonly withoutIpv6: Set<number> = new Set();
   /** Kinds of devices that this kernel does not have. */
   readonly missingKinds: Set<string> = new Set();
@@ -65,7 +65,8 @@ export class FakeRoutes implements RouteAccess {
 
   routes(filter: { readonly family?: 4 | 6; readonly table?: number | "all"; readonly device?: number } = {}): Route[] {
     this.routeListings++;
-    if (this.failListings) throw failure("Dump routes", "EINTR");
+    if (this.failListings === true || (this.failListings !== false && this.failListings === filter.family))
+      throw failure("Dump routes", "EINTR");
     return [...this.#routes.values()].filter(
       ({ destination, device, table = MAIN_TABLE }) =>
         (filter.table === "all" || (filter.table ?? MAIN_TABLE) === table) &&
@@ -263,6 +264,7 @@ export class FakeRoutes implements RouteAccess {
         const link = route.device === undefined ? undefined : this.#links.get(route.device);
         if (route.device !== undefined && link === undefined) return "ENODEV";
         if (link?.up === false) return "ENETDOWN";
+        if (this.withoutIpv6.has(link?.index ?? 0) && !isIpv4(route.destination)) return "EACCES";
         this.#routes.set(keyOf(route), route);
         return undefined;
       }
