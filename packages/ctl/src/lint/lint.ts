@@ -1,10 +1,13 @@
 import type { ManifestResource } from "@bulrush/datastore";
 import type { Update } from "@bulrush/model";
+import { hostWarnings } from "./checks/hosts.ts";
+import { namespaceWarnings } from "./checks/namespaces.ts";
 import { networkWarnings } from "./checks/networks.ts";
 import { poolWarnings } from "./checks/pools.ts";
 import { portNameWarnings } from "./checks/port-names.ts";
 import { ruleWarnings } from "./checks/rules.ts";
 import { selectorWarnings } from "./checks/selectors.ts";
+import { servicePortWarnings } from "./checks/service-ports.ts";
 import { shadowWarnings } from "./checks/shadows.ts";
 import { tierWarnings } from "./checks/tiers.ts";
 import { wordWarnings } from "./checks/words.ts";
@@ -22,6 +25,9 @@ const CHECKS: readonly ((context: LintContext) => Iterable<Warning>)[] = [
   networkWarnings,
   poolWarnings,
   wordWarnings,
+  namespaceWarnings,
+  servicePortWarnings,
+  hostWarnings,
 ];
 
 /**

@@ -34,6 +34,14 @@ export const WARNING_CODES = [
   "overlapping-pools",
   /** An action or a type in another case than Calico's API has it. */
   "word-in-other-case",
+  /** A policy in a namespace that is not there. */
+  "missing-namespace",
+  /** A rule has the port of a Service whose pods listen on another one. */
+  "service-port",
+  /** A host endpoint of which nothing is open but the failsafe ports. */
+  "closed-host-endpoint",
+  /** The failsafe ports leave out what is needed to mend a policy. */
+  "failsafe-port-missing",
 ] as const;
 
 export type WarningCode = (typeof WARNING_CODES)[number];

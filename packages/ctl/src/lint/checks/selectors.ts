@@ -1,9 +1,10 @@
-import { isObject, type JsonObject, NAMESPACE_LABEL_PREFIX } from "@bulrush/model";
+import { isObject, type JsonObject, NAMESPACE_LABEL, NAMESPACE_LABEL_PREFIX, namespaceTerm } from "@bulrush/model";
 import type { LintContext } from "../context.ts";
 import { peerSelectors } from "../peer-selectors.ts";
 import type { PolicyView } from "../policy-view.ts";
 import type { Population } from "../population.ts";
 import type { Warning } from "../warning.ts";
+import { strayPolicies } from "./namespaces.ts";
 
 /** Selectors that pick nothing that is there, and those that look at the wrong side. */
 export function* selectorWarnings(context: LintContext): Iterable<Warning> {
@@ -11,19 +12,23 @@ export function* selectorWarnings(context: LintContext): Iterable<Warning> {
   const wrongSides = policies.flatMap((policy) => [...ownSideWarnings(policy, population)]);
   yield* wrongSides;
   if (!population.hasEndpoints) return;
+  // In a namespace that is not there nothing can be picked: that is said once.
+  const stray = new Set(strayPolicies(context));
   for (const policy of policies) {
+    if (stray.has(policy)) continue;
     const field = selectingField(policy);
     if (field !== undefined)
       yield* pickWarnings(policy, field, policy.v1.selector, "the policy is for nobody", false, population);
   }
   for (const { policy, field, selector } of peerSelectors(policies)) {
+    if (stray.has(policy)) continue;
     if (wrongSides.some((warning) => warning.entry === policy.entry && field.startsWith(warning.field))) continue;
     yield* pickWarnings(policy, field, selector, "the rule matches nothing", true, population);
   }
 }
 
 function* pickWarnings(
-  { entry }: PolicyView,
+  { entry, key }: PolicyView,
   field: string,
   selector: string,
   effect: string,
@@ -39,10 +44,29 @@ function* pickWarnings(
     const message = `It selects only pods on their host's network, which policy does not see: ${effect}`;
     yield { code: "selector-matches-host-network-only", entry, field, message };
   } else {
-    const message = `It selects nothing that is here: ${effect}`;
+    const message = `It selects nothing that is here: ${effect}${elsewhere(selector, key.namespace, withSets, population)}`;
     yield { code: "selector-matches-nothing", entry, field, message };
   }
 }
+
+/** The namespaces that have what was looked for in the policy's own; "" where there are none. */
+function elsewhere(selector: string, namespace: string, isPeer: boolean, population: Population): string {
+  const term = namespaceTerm(namespace);
+  if (namespace === "" || !selector.includes(term)) return "";
+  const picked = population.pick(selector.replaceAll(term, `has(${NAMESPACE_LABEL})`)) ?? [];
+  const found = new Set([...picked].flatMap((member) => population.members[member]?.labels.get(NAMESPACE_LABEL) ?? []));
+  if (found.size === 0) return "";
+  const names = [...found]
+    .sort()
+    .slice(0, MAX_NAMED)
+    .map((name) => `"${name}"`)
+    .join(", ");
+  const more = found.size > MAX_NAMED ? ` and ${found.size - MAX_NAMED} more` : "";
+  const rule = isPeer ? ", and a peer without a namespace selector of its own means the policy's namespace" : "";
+  return `; what it looks for is in ${names}${more}${rule}`;
+}
+
+const MAX_NAMED = 3;
 
 /** The field that narrows what a policy is for; undefined if it is for everything in its place. */
 function selectingField({ spec, key, isCalico }: PolicyView): string | undefined {
