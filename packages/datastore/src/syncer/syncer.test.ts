@@ -262,6 +262,38 @@ test("five watch errors of unknown kind at one revision lead to a full list", as
   assert.deepEqual(h.driver.takeLog(), [`list ${KIND} 10`, `watch ${KIND} 10`]);
 });
 
+test("watches that end at once, without a word, lead to a full list: after five of them, then after ten", async () => {
+  const h = await watching({ pages: [[item("a", "3"), item("c", "12")]], revision: "20" });
+  const endAtOnce = async (times: number): Promise<string[]> => {
+    for (let i = 0; i < times; i++) {
+      h.stream.end();
+      await h.advance(500);
+    }
+    return h.driver.takeLog();
+  };
+  const watches = (times: number, revision: string): string[] =>
+    Array.from({ length: times }, () => `watch ${KIND} ${revision}`);
+  assert.deepEqual(await endAtOnce(4), watches(4, "10"));
+  assert.deepEqual(await endAtOnce(1), [`list ${KIND} 10`, `watch ${KIND} 20`]);
+  assert.deepEqual(h.take(), ["status resync", "new c 12", "deleted b", "status in-sync"]);
+  assert.deepEqual(await endAtOnce(9), watches(9, "20"));
+  assert.deepEqual(await endAtOnce(1), [`list ${KIND} 20`, `watch ${KIND} 20`]);
+  h.stream.emit({ type: "bookmark", revision: "21" });
+  await h.advance(0);
+  assert.deepEqual(await endAtOnce(5), watches(5, "21"), "one that told something is none of them");
+  assert.deepEqual(await endAtOnce(1), [`list ${KIND} 21`, `watch ${KIND} 20`]);
+});
+
+test("watches that last end without a list, however many there are", async () => {
+  const h = await watching();
+  for (let i = 0; i < 20; i++) {
+    await h.advance(1000);
+    h.stream.end();
+    await h.advance(0);
+  }
+  assert.ok(h.driver.takeLog().every((line) => line === `watch ${KIND} 10`));
+});
+
 test("error events count like refused watches, and an event in between starts the count anew", async () => {
   const h = await watching();
   for (let i = 0; i < 4; i++) {

@@ -15,6 +15,8 @@ import {
   MAX_ERRORS_PER_REVISION,
   MIN_RESYNC_INTERVAL_MS,
   MISSING_API_RETRY_MS,
+  SHORT_WATCH_MS,
+  SHORT_WATCHES,
   WATCH_POLL_INTERVAL_MS,
 } from "./timing.ts";
 
@@ -75,6 +77,9 @@ export class WatcherCache {
   #isConnected = false;
   #lastConnectionMs: number;
   #errorsAtRevision = 0;
+  /** Watches in a row that ended at once, and how many of them are enough. */
+  #shortWatches = 0;
+  #shortLimit: number = SHORT_WATCHES.first;
   /** How the last turn ended, where that keeps the kind in sync through the next list. */
   #quiet: "api-missing" | "polling" | undefined;
   #trouble: KindTrouble | undefined;
@@ -294,19 +299,35 @@ export class WatcherCache {
   }
 
   async #follow(stream: WatchStream): Promise<void> {
+    const startMs = this.#clock.monotonicMs();
+    let isSilent = true;
     try {
       for (let events = await stream.next(); events !== undefined; events = await stream.next()) {
+        isSilent = false;
         if (events.some(isAnswer)) this.#answered();
         const updates: Update[] = [];
         const goesOn = events.every((event) => this.#handle(event, updates));
         await this.#send(updates);
         if (!goesOn) return;
       }
+      if (isSilent && this.#clock.monotonicMs() - startMs < SHORT_WATCH_MS) this.#endedAtOnce();
     } catch (error) {
       if (!this.#abort.signal.aborted) this.#streamFailed(error);
     } finally {
       stream.close();
     }
+  }
+
+  /** Without an error and without an event, over and over: nothing would ever be heard at this revision. */
+  #endedAtOnce(): void {
+    if (this.#abort.signal.aborted || ++this.#shortWatches < this.#shortLimit) return;
+    this.#options.logger?.warn("Watches end at once: a full list takes their place", {
+      kind: this.kind,
+      watches: this.#shortWatches,
+    });
+    this.#shortWatches = 0;
+    this.#shortLimit = Math.min(this.#shortLimit * 2, SHORT_WATCHES.most);
+    this.#needsList = true;
   }
 
   /** False when the stream is of no more use. */
@@ -345,6 +366,8 @@ export class WatcherCache {
   #moveTo(revision: string): void {
     this.#revision = revision;
     this.#errorsAtRevision = 0;
+    this.#shortWatches = 0;
+    this.#shortLimit = SHORT_WATCHES.first;
     this.#inOrder();
   }
 
