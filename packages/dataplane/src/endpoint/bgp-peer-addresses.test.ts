@@ -116,6 +116,70 @@ describe("BgpPeerAddresses", () => {
     await dataplane.stop();
   });
 
+  describe("what an earlier life has left", () => {
+    const bothWritten = ["5 10.0.0.9/32 link", "5 fd00::9/128 link"];
+
+    beforeEach(async () => {
+      await send(dataplane, peering("10.0.0.9", "fd00::9"), peer("a"), IN_SYNC);
+      assert.deepEqual(addresses(), bothWritten);
+      await dataplane.stop();
+      host.routes.addAddress(DEVICE, "169.254.1.1/32", "link");
+      host.routes.addAddress(OTHER, "10.0.0.9/32", "link");
+      host.routes.addAddress(OTHER, "fd00::9/128", "universe", 2);
+      host.routes.setLink(2, "eth0");
+      host.routes.addAddress(2, "10.0.0.9/32", "link", 80);
+      dataplane = host.start();
+    });
+
+    const OTHERS = ["2 10.0.0.9/32 link", "5 169.254.1.1/32 link", "6 10.0.0.9/32 link", "6 fd00::9/128 universe"];
+
+    it("goes at the start where nobody asks for a peering address any more, and nobody else's does", async () => {
+      await send(dataplane, peer("a"), plain("b"));
+      assert.equal(addresses().length, 6, "not before the datastore is in sync");
+      await send(dataplane, IN_SYNC);
+      assert.deepEqual(addresses(), OTHERS);
+      assert.ok(
+        host.routes.listing().some((line) => line.startsWith("10.65.0.7/32")),
+        "routes stay",
+      );
+      assert.equal(host.status?.counters.drift.device, 0);
+      await dataplane.stop();
+    });
+
+    it("goes with the next try, when the first listing fails", async () => {
+      const addressesOf = host.routes.addresses.bind(host.routes);
+      // The first is the monitor's.
+      const failing = [false, true, true];
+      host.routes.addresses = () => {
+        if (failing.shift() === true) throw new Error("EINTR");
+        return addressesOf();
+      };
+      await send(dataplane, peer("a"), plain("b"), IN_SYNC);
+      await host.advance(1000);
+      assert.deepEqual([failing, addresses()], [[], OTHERS]);
+      await dataplane.stop();
+    });
+
+    it("of IPv6 goes too where there is another peering address by now", async () => {
+      await send(dataplane, peering("10.0.0.8", "fd00::8"), peer("a"), IN_SYNC);
+      assert.deepEqual(
+        addresses().filter((text) => text.startsWith("5 ")),
+        ["5 10.0.0.8/32 link", "5 fd00::8/128 link"],
+      );
+      await dataplane.stop();
+    });
+  });
+
+  it("leaves what does not say that it is ours, on a kernel that forgets it", async () => {
+    host.routes.forgetsAddressProtocols = true;
+    await send(dataplane, peering("10.0.0.9"), peer("a"), IN_SYNC);
+    await dataplane.stop();
+    dataplane = host.start();
+    await send(dataplane, peer("a"), IN_SYNC);
+    assert.deepEqual(addresses(), ["5 10.0.0.9/32 link"]);
+    await dataplane.stop();
+  });
+
   it("leaves other addresses alone, and all of them where no peering address was ever asked for", async () => {
     host.routes.addAddress(DEVICE, "169.254.1.1/32", "link");
     host.routes.addAddress(DEVICE, "fe80::1/64", "link");

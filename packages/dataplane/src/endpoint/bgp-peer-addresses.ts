@@ -13,6 +13,9 @@ import { isWorkloadInterface } from "../route/route-ownership.ts";
 
 const FULL_LENGTH = { 4: 32, 6: 128 } as const;
 
+/** By which an address says that it is ours (IFA_PROTO), as a route does (rtm_protocol). */
+const OWN_PROTOCOL = 80;
+
 /**
  * The addresses by which workloads that speak BGP find this host: one a family, the same on the interface of each
  * workload that a BGPPeer picks, and gone from it when none picks it any more.
@@ -21,9 +24,10 @@ const FULL_LENGTH = { 4: 32, 6: 128 } as const;
  *     endpoints ── which of them are peers ────────┼──> wanted on an interface <──compare──> what it has
  *     interfaces ── came, went, lost an address ───┘
  *
- * Ours are the single addresses of scope link on workload interfaces, and those that are, or were, the peering address. An
- * address of another kind, or on another interface, is somebody else's. While nobody has ever asked for a peering
- * address, nothing is listed and nothing is removed.
+ * Ours on a workload interface are the addresses that say so (protocol 80; kernels older than 5.18 forget it), and, once
+ * there is a peering address, those that are, or were, that address, and the single ones of scope link. An address of
+ * another kind, or on another interface, is somebody else's. While nobody asks for a peering address, one look at the
+ * start finds what says that it is ours: the wish for it may have ended while we were away.
  *
  * To be brought into the kernel ahead of routes: with the last IPv4 address of an interface, the kernel drops all routes
  * and neighbours of it without a word.
@@ -44,6 +48,8 @@ export class BgpPeerAddresses implements DeviceWork {
   /** The present peering addresses, each with its full length. */
   #peering: readonly string[] = [];
   #isDue = true;
+  /** True until the first look: an earlier life may have left something. */
+  #mayHaveLeft = true;
 
   constructor(config: DataplaneConfig, endpoints: WorkloadEndpoints, interfaces: Interfaces) {
     this.#config = config;
@@ -74,7 +80,7 @@ export class BgpPeerAddresses implements DeviceWork {
   }
 
   apply(access: RouteAccess): DeviceResult {
-    if (this.#known.size === 0 || this.#config.routeSyncDisabled) {
+    if (this.#config.routeSyncDisabled || (this.#known.size === 0 && !this.#mayHaveLeft)) {
       this.#dirty.clear();
       return NO_DEVICE_WORK;
     }
@@ -110,7 +116,7 @@ export class BgpPeerAddresses implements DeviceWork {
     if (failures.length > 0) {
       this.#isDue = true;
       this.#settled.clear();
-    }
+    } else this.#mayHaveLeft = false;
     return { writes, drift: repaired.length, repaired, failures, warnings };
   }
 
@@ -165,14 +171,16 @@ export class BgpPeerAddresses implements DeviceWork {
         .map((address): RouteOperation => ({ kind: "delete-address", address })),
     );
     // Nobody else on the link has it: no need to wait for the search of duplicates. No route comes with it.
-    const fields = { device, scope: "link", noDad: true, noPrefixRoute: true } as const;
+    const fields = { device, scope: "link", noDad: true, noPrefixRoute: true, protocol: OWN_PROTOCOL } as const;
     const missing = wanted
       .filter((address) => !right.has(address))
       .map((address): RouteOperation => ({ kind: "replace-address", address: { ...fields, address } }));
     return [...(first ?? []), ...missing, ...(last ?? [])];
   }
 
-  #isOurs({ address, scope }: InterfaceAddress): boolean {
+  #isOurs({ address, protocol, scope }: InterfaceAddress): boolean {
+    if (protocol === OWN_PROTOCOL) return true;
+    if (this.#known.size === 0) return false;
     // The kernel works the scope of an IPv6 address out of its bits: it tells nothing of who wrote it.
     return this.#known.has(address) || (address.endsWith("/32") && !isIpv6(address) && scope === "link");
   }

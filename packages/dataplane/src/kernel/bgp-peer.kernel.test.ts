@@ -67,6 +67,19 @@ kernelTests(import.meta.filename, () => {
     await until("and comes back with it", hasBoth);
   });
 
+  it("a start for which nobody asks for them any more removes them, and not what others have set", async () => {
+    await dataplane.stop();
+    lab.run("ip addr add 10.0.0.77/32 dev calia scope link");
+    dataplane = startKernelDataplane();
+    await dataplane.send(pod(true), IN_SYNC);
+    await until("the peering addresses have gone", () => addresses().join() === "10.0.0.77/32 link");
+    await dataplane.stop();
+    lab.run("ip addr del 10.0.0.77/32 dev calia");
+    dataplane = startKernelDataplane();
+    await dataplane.send(CONFIG, pod(true), IN_SYNC);
+    await until("the peering addresses are there again", hasBoth);
+  });
+
   it("a start that finds them writes nothing of them, and the learnt route stays until the role ends", async () => {
     await dataplane.stop();
     lab.run(`ip route add ${LEARNT} via ${A} dev calia onlink proto 12 metric 32`);

@@ -39,6 +39,8 @@ export class FakeRoutes implements RouteAccess {
   failWritesOf: string | undefined;
   /** Devices on which IPv6 is off (disable_ipv6): addresses and routes of IPv6 fail there with EACCES. */
   readonly withoutIpv6: Set<number> = new Set();
+  /** As a kernel older than 5.18: addresses do not say who wrote them. */
+  forgetsAddressProtocols = false;
   /** Kinds of devices that this kernel does not have. */
   readonly missingKinds: Set<string> = new Set();
   /** The kernel does not give an index twice in a long time. */
@@ -170,8 +172,13 @@ export class FakeRoutes implements RouteAccess {
     this.emit({ kind: "link-gone", link });
   }
 
-  addAddress(device: number, text: string, scope?: RouteScope): void {
-    const address: InterfaceAddress = { device, address: text, ...(scope === undefined ? {} : { scope }) };
+  addAddress(device: number, text: string, scope?: RouteScope, protocol?: number): void {
+    const address: InterfaceAddress = {
+      device,
+      address: text,
+      ...(scope === undefined ? {} : { scope }),
+      ...(protocol === undefined || this.forgetsAddressProtocols ? {} : { protocol }),
+    };
     this.#addresses.push(address);
     this.emit({ kind: "address", address });
   }
@@ -256,6 +263,12 @@ export class FakeRoutes implements RouteAccess {
     return undefined;
   }
 
+  #replaceAddress({ address, device, protocol, scope }: InterfaceAddress): void {
+    const at = this.#addresses.findIndex((known) => known.device === device && known.address === address);
+    if (at >= 0) this.#addresses.splice(at, 1);
+    this.addAddress(device, address, scope, protocol);
+  }
+
   #one(operation: RouteOperation): string | undefined {
     switch (operation.kind) {
       case "replace-route": {
@@ -310,7 +323,7 @@ export class FakeRoutes implements RouteAccess {
       }
       case "replace-address":
         if (this.withoutIpv6.has(operation.address.device) && !isIpv4(operation.address.address)) return "EACCES";
-        this.addAddress(operation.address.device, operation.address.address, operation.address.scope);
+        this.#replaceAddress(operation.address);
         return undefined;
       case "delete-address": {
         const { address, device } = operation.address;

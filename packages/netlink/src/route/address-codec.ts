@@ -7,7 +7,7 @@ import { addressBytesOf, addressText, badArgument, kernelFamily, mustCidr } from
 import { addressBytes } from "@bulrush/ip";
 
 /** linux/if_addr.h */
-const IFA = { ADDRESS: 1, LOCAL: 2, FLAGS: 8 } as const;
+const IFA = { ADDRESS: 1, LOCAL: 2, FLAGS: 8, PROTO: 11 } as const;
 const IFA_F = { NODAD: 0x02, NOPREFIXROUTE: 0x200 } as const;
 
 /** `struct ifaddrmsg` of a dump request. */
@@ -33,6 +33,7 @@ export function writeAddress(writer: MessageWriter, address: InterfaceAddress): 
   const noDad = address.noDad === true && cidr.family === 6 ? IFA_F.NODAD : 0;
   const flags = noDad | (address.noPrefixRoute === true ? IFA_F.NOPREFIXROUTE : 0);
   if (flags !== 0) writer.attrU32(IFA.FLAGS, flags);
+  if (address.protocol !== undefined) writer.attrU8(IFA.PROTO, address.protocol);
 }
 
 /** `undefined` for an address of a family other than IPv4 and IPv6. */
@@ -43,14 +44,17 @@ export function decodeAddress(message: MessageReader): InterfaceAddress | undefi
   const device = message.u32(4);
   let address: string | undefined;
   let local: string | undefined;
+  let protocol: number | undefined;
   const attributes = message.attributes(ADDRESS_BODY_BYTES);
   while (attributes.next()) {
     if (attributes.type === IFA.ADDRESS) address = addressText(attributes.bytes());
     else if (attributes.type === IFA.LOCAL) local = addressText(attributes.bytes());
     else if (attributes.type === IFA.FLAGS) flags = attributes.u32();
+    else if (attributes.type === IFA.PROTO) protocol = attributes.u8();
   }
   const own = local ?? address;
   if (own === undefined) return undefined;
   const peer = address !== undefined && address !== own ? { peer: address } : {};
-  return { device, address: `${own}/${prefixLength}`, scope, flags, ...peer };
+  const author = protocol === undefined ? {} : { protocol };
+  return { device, address: `${own}/${prefixLength}`, scope, flags, ...peer, ...author };
 }

@@ -8,6 +8,11 @@ export interface InterfaceAddress {
   readonly scope?: RouteScope;
   /** IFA_F_ bits; `permanent` is 0x80. Read-back only. */
   readonly flags?: number;
+  /**
+   * Who wrote it, as IFA_PROTO: the kernel itself has 1 to 3 (IFAPROT_). Kernels older than 5.18 forget it; absent where
+   * nobody said so.
+   */
+  readonly protocol?: number;
   /** Skip duplicate address detection (IPv6), so that the address can be used at once. Write only. */
   readonly noDad?: boolean;
   /** The kernel makes no route to the address's network. Write only. */

@@ -149,6 +149,12 @@ const OPERATIONS: readonly OperationCase[] = [
     body: "02200000 07000000 08000200 0a000001 08000100 0a000001 08000800 00020000",
   },
   {
+    name: "an address that says who wrote it",
+    operation: { kind: "replace-address", address: { device: 7, address: "10.0.0.1/32", protocol: 80 } },
+    head: "14000105",
+    body: "02200000 07000000 08000200 0a000001 08000100 0a000001 05000b00 50000000",
+  },
+  {
     name: "a veth pair whose peer goes elsewhere",
     operation: { kind: "add-veth", veth: { name: "v0", mtu: 1450, up: true, peer: { name: "v1", namespaceFd: 9 } } },
     head: "10000106",
@@ -246,6 +252,14 @@ const EVENTS: readonly { readonly type: string; readonly body: string; readonly 
     type: "1400",
     body: "022080fe 01000000 08000100 7f000001 08000200 7f000001 08000800 80000000",
     event: { kind: "address", address: { device: 1, address: "127.0.0.1/32", scope: "host", flags: 0x80 } },
+  },
+  {
+    type: "1400",
+    body: "022080fd 07000000 08000100 0a000001 08000200 0a000001 08000800 80020000 05000b00 50000000",
+    event: {
+      kind: "address",
+      address: { device: 7, address: "10.0.0.1/32", scope: "link", flags: 0x280, protocol: 80 },
+    },
   },
   {
     type: "1000",
