@@ -20,12 +20,26 @@ interface Draft extends RuleMatch {
   readonly groups: (readonly (readonly Statement[])[])[];
 }
 
+/**
+ * The kernel takes 128 expressions a rule (NFT_RULE_MAXEXPRS of nf_tables_api.c), and refuses the batch that has a longer
+ * one. A statement is four expressions at most (address, protocol and port, looked up together), and what acts at the
+ * end of the rule takes a few more.
+ */
+const MAX_STATEMENTS = 24;
+
 /** `undefined`: the rule cannot match in this family and is left out. */
 export function ruleMatch(rule: DataplaneRule, family: Family, sets: SetLookup): RuleMatch | undefined {
   if (rule.ip_version !== "ANY" && rule.ip_version !== family) return undefined;
   const draft: Draft = { statements: [], groups: [] };
   addProtocol(rule, family, draft.statements);
-  return addFields(draft, rule, family, sets) && addExclusions(draft, rule, family, sets) ? draft : undefined;
+  if (!addFields(draft, rule, family, sets) || !addExclusions(draft, rule, family, sets)) return undefined;
+  splitLong(draft);
+  return draft;
+}
+
+/** What is too much for one rule goes into groups of one alternative each, which is the same AND. */
+function splitLong({ groups, statements }: Draft): void {
+  while (statements.length > MAX_STATEMENTS) groups.push([statements.splice(-MAX_STATEMENTS)]);
 }
 
 /** False when a field cannot match. */
