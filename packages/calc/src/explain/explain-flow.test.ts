@@ -245,3 +245,16 @@ test("a graph of all hosts keeps endpoints of one name on two hosts apart", () =
   rig.flush();
   assert.deepEqual([...rig.state.workloadEndpoints.keys()], ["host-a/orch/w/ep", "host-b/orch/w/ep"]);
 });
+
+test("explainFlow() names the enforced policies at whose tier's end a flow is denied, five at most", () => {
+  const names = ["a", "b", "c", "d", "e", "f", "g"];
+  const { ingress } = judge([...pods(), ...names.map((name) => onServer(name, []))]);
+  const listed = names
+    .slice(0, 5)
+    .map((name) => `GlobalNetworkPolicy/${name}`)
+    .join(", ");
+  assert.equal(
+    ingress?.why,
+    `no rule in tier default matched, and policies in it apply to the endpoint (${listed} and 2 more): the tier denies the rest`,
+  );
+});

@@ -60,7 +60,7 @@ export function judgeList(context: MatchContext, lists: JudgedLists, options: Ju
     const passes = tier.default_action === "Pass";
     const why = passes
       ? `no rule in tier ${tier.name} matched; the tier passes what it does not decide`
-      : `no rule in tier ${tier.name} matched, and policies in it apply to the endpoint: the tier denies the rest`;
+      : `no rule in tier ${tier.name} matched, and policies in it apply to the endpoint (${namesOf(walk, tier)}): the tier denies the rest`;
     const step = ended(tier.name, passes ? "pass" : "deny", why);
     steps.push(step);
     if (!passes) return decided(step, why);
@@ -119,6 +119,18 @@ function runTier(walk: Walk, { name: tier, ...lists }: TierInfo): ExplainStep | 
     return end.action === "pass" ? "pass" : end;
   }
   return isEmpty ? "empty" : "end";
+}
+
+/** Of a long list the first few. */
+const MAX_NAMES = 5;
+
+/** The policies that make a tier end: those that are enforced for the endpoint, also without any rule. */
+function namesOf({ direction, options: { enforced } }: Walk, tier: TierInfo): string {
+  const ids = tier[`${direction}_policies`].filter((id) =>
+    enforced === undefined ? !isStaged(id) : !enforced.has(policyIdText(id)),
+  );
+  const more = ids.length > MAX_NAMES ? ` and ${ids.length - MAX_NAMES} more` : "";
+  return `${ids.slice(0, MAX_NAMES).map(policyIdText).join(", ")}${more}`;
 }
 
 /** Pushes a step per rule looked at; returns the last one when it ends the list. */

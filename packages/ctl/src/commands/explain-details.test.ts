@@ -8,7 +8,8 @@ import { runCli, TESTDATA } from "../testing/run-cli.ts";
 const root = mkdtempSync(join(tmpdir(), "bulrush-ctl-"));
 after(() => rmSync(root, { recursive: true }));
 
-const CLUSTER = join(TESTDATA, "shop/cluster.yaml");
+const SHOP = join(TESTDATA, "shop");
+const CLUSTER = join(SHOP, "cluster.yaml");
 
 /** Manifests over those of the shop's cluster, in a directory of their own. */
 function shopWith(name: string, ...manifests: readonly object[]): string {
@@ -179,4 +180,34 @@ test("explain --live reads the datastore of the environment", async () => {
   const both = await runCli([...argv, "-f", directory]);
   assert.equal(both.code, 2);
   assert.match(both.err, /-f and --live are two sources/);
+});
+
+test("explain says where the deciding rule was written: of manifests by file, of a datastore by field", async () => {
+  const policy = `${SHOP}/policy.yaml`;
+  const flow = ["--from", "shop/web", "--to", "shop/db", "--port", "5432"];
+  const { out } = await runCli(["explain", "-f", SHOP, ...flow]);
+  assert.match(out, /^ {2}written at policy\.yaml:12, spec\.egress\[1\]$/m);
+  assert.match(out, /^ {2}written at policy\.yaml:2, spec\.ingress\[0\]\.from\[0\]$/m);
+  const json = await runCli(["explain", "-f", policy, "-f", `${SHOP}/cluster.yaml`, ...flow, "-o", "json"]);
+  const { ingress } = JSON.parse(json.out) as { ingress: { source: object } };
+  assert.deepEqual(ingress.source, { file: "policy.yaml", line: 2, field: "spec.ingress[0].from[0]" });
+  const live = await runCli(["explain", "--live", ...flow], "", {
+    DATASTORE_TYPE: "file",
+    BULRUSH_DATASTORE_DIR: SHOP,
+  });
+  assert.match(live.out, /^ {2}written at .*spec\.ingress\[0\]\.from\[0\]$/m);
+});
+
+test("explain names the policies that make a tier deny the rest, those without rules too", async () => {
+  const deny = {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name: "closed", namespace: "shop" },
+  };
+  const { out } = await runCli(
+    ["explain", "-f", SHOP, "-f", "-", "--from", "other/guest", "--to", "shop/db", "--port", "5432"],
+    JSON.stringify({ ...deny, spec: { podSelector: {} } }),
+  );
+  assert.match(out, /apply to the endpoint \(.*KubernetesNetworkPolicy\/shop\/closed.*\): the tier denies the rest$/m);
+  assert.match(out, /KubernetesNetworkPolicy\/shop\/db-only-from-web/);
 });

@@ -5,6 +5,7 @@ import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
 import { inputError, usageError } from "../errors.ts";
 import { type Explainer, explainerFor } from "../flow/explain-input.ts";
+import { manifestReader, storeReader, withSources } from "../flow/find-source.ts";
 import { verdictRecord, verdictText } from "../flow/print-verdict.ts";
 import { readLines } from "../input/lines.ts";
 import { unreadText } from "../input/manifests.ts";
@@ -23,7 +24,7 @@ export const explain: Command = {
   ],
   description: [
     "Judges the first packet of a connection with the same graph that the agents program the kernel from, and names the tier, policy and rule that decide: once for the sender's side (egress), once for the receiver's (ingress). A connection is allowed when every side that is a known pod or host allows it. Rules count from 0.",
-    "It says as well what would decide if the deciding rule were not there, and what would change if staged policies were enforced. Host endpoints on the way are judged in the order of the kernel: doNotTrack, preDNAT, then normal policy for what starts or ends at the host, or applyOnForward for what passes through it. Failsafe ports come first.",
+    "Where the deciding rule was written is said by file, line of the object and field: one rule of Kubernetes becomes several of an agent, in whose numbers `rules` translates too. It says as well what would decide if the deciding rule were not there, and what would change if staged policies were enforced. Host endpoints on the way are judged in the order of the kernel: doNotTrack, preDNAT, then normal policy for what starts or ends at the host, or applyOnForward for what passes through it. Failsafe ports come first.",
     'A pod is written namespace/name. With --flows, each line of a file (or - for standard input) is a flow, {"from","to","protocol","port"}, and each line out is its answer, in order; a flow that cannot be judged gets {"error"}. One to a service has its "backends", and the verdict of all of them: allow, deny or mixed.',
     "With --steps, and with -o json, the answer has every step that was looked at, with the terms of selectors that fail, and the policies that do not apply to the endpoint, with why.",
     "A resource that cannot be read is named on standard error, and flows are judged on what stands in its place: nothing, or something that denies. The exit code stays 0; `validate` and `test` give another.",
@@ -103,16 +104,22 @@ async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
     icmpCode: args.get("icmp-code"),
     ipVersion: args.get("ip-version"),
   };
-  const explainer = await explainerFor(await readExplained(args, io));
+  const world = await readExplained(args, io);
+  const explainer = await explainerFor(world);
   const targets = targetsOf(explainer.updates, text);
   if ("problem" in targets) throw inputError(targets.problem);
   const { service } = targets;
   const parsed = targets.flows.map((target) => ({ ...target, ...parseFlow(target, explainer.ends) }));
   const withSteps = args.has("steps") || format === "json";
-  const answers = parsed.map((target) => {
+  const flows = parsed.map((target) => {
     if ("problem" in target) throw inputError(target.problem);
-    return { to: String(target.to), flow: target.flow, verdict: explainer.explain(target.flow, true) };
+    return { to: String(target.to), flow: target.flow };
   });
+  const verdicts = await withSources(
+    flows.map(({ flow }) => explainer.explain(flow, true)),
+    args.has("live") ? storeReader(io) : manifestReader(world),
+  );
+  const answers = verdicts.flatMap((verdict, i) => (flows[i] === undefined ? [] : [{ ...flows[i], verdict }]));
   if (format !== "text") {
     const records = answers.map(({ to, flow, verdict }) =>
       service === undefined

@@ -38,6 +38,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./explain.ts")).explain,
   },
   {
+    name: "rules",
+    summary: "Say where each rule that agents count was written",
+    load: async () => (await import("./rules.ts")).rules,
+  },
+  {
     name: "test",
     summary: "Check that policy does what a file of expectations says",
     load: async () => (await import("./test.ts")).testCommand,

@@ -1,8 +1,10 @@
-import type { ExplainStep, FlowVerdict, HostVerdict, Outcome, SideVerdict } from "@bulrush/calc";
+import type { ExplainStep, HostVerdict, Outcome, SideVerdict } from "@bulrush/calc";
 import type { Output } from "../cli/io.ts";
+import type { Sourced, SourcedVerdict } from "./find-source.ts";
+import type { RuleSource } from "./rule-source.ts";
 
 /** A verdict as JSON data: the shape of the command's answers. Steps and what-ifs only when asked. */
-export function verdictRecord(verdict: FlowVerdict, withSteps: boolean): Record<string, unknown> {
+export function verdictRecord(verdict: SourcedVerdict, withSteps: boolean): Record<string, unknown> {
   const side = <S extends SideVerdict | HostVerdict>(all: S): object => (withSteps ? all : withoutDetails(all));
   return {
     verdict: verdict.verdict,
@@ -27,7 +29,7 @@ export interface FlowTitle {
 }
 
 /** A verdict for people: what decided, on each side, and with `withSteps` the way there. */
-export function verdictText(title: FlowTitle, verdict: FlowVerdict, out: Output, withSteps: boolean): string {
+export function verdictText(title: FlowTitle, verdict: SourcedVerdict, out: Output, withSteps: boolean): string {
   const lines = [`${word(verdict.verdict, out)}  ${title.from} -> ${title.to}  ${title.what}`];
   const sides = [
     ["egress", title.from, verdict.egress],
@@ -61,16 +63,22 @@ const STAGES = {
   forward: "applyOnForward",
 } as const satisfies Record<HostVerdict["stage"], string>;
 
-function sideLines(what: string, side: SideVerdict | HostVerdict, out: Output, withSteps: boolean): string[] {
+function sideLines(what: string, side: Sourced<SideVerdict | HostVerdict>, out: Output, withSteps: boolean): string[] {
   const decider = decidedBy(side);
   const lines = [
     `${what}: ${word(side.verdict, out)}${decider === "" ? "" : ` by ${out.style("bold", decider)}`}`,
     `  ${side.why}`,
   ];
+  if (side.source !== undefined) lines.push(`  written at ${sourceText(side.source)}`);
   if (withSteps) lines.push(...side.steps.map((step) => `    ${stepText(step, out)}`));
   if (side.next !== undefined) lines.push(`  without it: ${outcomeText(side.next, out)}`);
   if (side.staged !== undefined) lines.push(`  with staged policies enforced: ${outcomeText(side.staged, out)}`);
   return lines;
+}
+
+/** "policies/web.yaml:12, spec.ingress[1].from[0]", or the field alone. */
+export function sourceText({ file, line, field }: RuleSource): string {
+  return file === undefined ? field : `${file}${line === undefined ? "" : `:${line}`}, ${field}`;
 }
 
 function unselectedLines({ unselected = [] }: SideVerdict, out: Output): string[] {

@@ -1,6 +1,7 @@
-import { convertResources, type ManifestResource } from "@bulrush/datastore";
+import { convertResources } from "@bulrush/datastore";
 import { isObject, type JsonObject, type Policy, type Resource } from "@bulrush/model";
-import { type Direction, DIRECTIONS, type PolicyView } from "./policy-view.ts";
+import { ruleProbe } from "../input/rule-probe.ts";
+import type { Direction, PolicyView } from "./policy-view.ts";
 
 /** A selector of a rule's far or near side, and where it was written. */
 export interface PeerSelector {
@@ -56,7 +57,7 @@ function kubernetesSelectors(policies: readonly PolicyView[]): readonly PeerSele
           if (!isObject(peer) || !selects(peer)) continue;
           const name = `probe-${probes.length}`;
           places.set(name, { policy, direction, field: `${field}.${peersField}[${i}]` });
-          probes.push(probe(policy.entry, name, direction, { ...written, [peersField]: [peer] }));
+          probes.push(ruleProbe(policy.entry.resource, name, direction, { ...written, [peersField]: [peer] }));
         }
       }
     }
@@ -75,12 +76,4 @@ function kubernetesSelectors(policies: readonly PolicyView[]): readonly PeerSele
 
 function selects(peer: JsonObject): boolean {
   return ["podSelector", "namespaceSelector", "namespaces", "pods"].some((name) => peer[name] !== undefined);
-}
-
-function probe({ resource }: ManifestResource, name: string, direction: Direction, rule: JsonObject): Resource {
-  const spec: JsonObject = { ...(resource.spec as JsonObject) };
-  for (const one of DIRECTIONS) spec[one] = one === direction ? [rule] : [];
-  delete spec["policyTypes"];
-  const { namespace } = resource.metadata;
-  return { ...resource, metadata: { name, ...(namespace !== undefined && { namespace }) }, spec };
 }

@@ -6,10 +6,10 @@ import {
   type Key,
   type Policy,
   type PolicyKey,
-  type PolicyKind,
   type Rule,
   type Update,
 } from "@bulrush/model";
+import { isCalicoKind, policyKeyOf } from "../input/policy-kinds.ts";
 
 export type Direction = "ingress" | "egress";
 export const DIRECTIONS: readonly Direction[] = ["ingress", "egress"];
@@ -42,42 +42,17 @@ export interface PolicyView {
   readonly directions: readonly DirectionView[];
 }
 
-const KINDS: Readonly<Record<string, PolicyKind>> = {
-  "projectcalico.org/v3 NetworkPolicy": "NetworkPolicy",
-  "projectcalico.org/v3 GlobalNetworkPolicy": "GlobalNetworkPolicy",
-  "projectcalico.org/v3 StagedNetworkPolicy": "StagedNetworkPolicy",
-  "projectcalico.org/v3 StagedGlobalNetworkPolicy": "StagedGlobalNetworkPolicy",
-  "projectcalico.org/v3 StagedKubernetesNetworkPolicy": "StagedKubernetesNetworkPolicy",
-  "networking.k8s.io/v1 NetworkPolicy": "KubernetesNetworkPolicy",
-  "policy.networking.k8s.io/v1alpha2 ClusterNetworkPolicy": "KubernetesClusterNetworkPolicy",
-};
-
-const CALICO_KINDS: ReadonlySet<PolicyKind> = new Set([
-  "NetworkPolicy",
-  "GlobalNetworkPolicy",
-  "StagedNetworkPolicy",
-  "StagedGlobalNetworkPolicy",
-]);
-
-/** The v1 key of a policy; undefined for another kind. */
-function policyKeyOf({ resource }: ManifestResource): PolicyKey | undefined {
-  const kind = KINDS[`${resource.apiVersion} ${resource.kind}`];
-  if (kind === undefined) return undefined;
-  const { name, namespace = "" } = resource.metadata;
-  return { type: "Policy", kind, namespace, name };
-}
-
 /** The policies among the resources that became one, in their order. */
 export function policyViews(resources: readonly ManifestResource[], updates: readonly Update[]): readonly PolicyView[] {
   const byPath = new Map(updates.map((update) => [update.path, update]));
   const views: PolicyView[] = [];
   for (const entry of resources) {
-    const key = policyKeyOf(entry);
+    const key = policyKeyOf(entry.resource);
     const update = key && byPath.get(formatKey(key satisfies Key));
     const spec = entry.resource.spec ?? {};
     if (key === undefined || update?.key.type !== "Policy" || update.value === undefined || !isObject(spec)) continue;
     const v1 = update.value as Policy;
-    const isCalico = CALICO_KINDS.has(key.kind);
+    const isCalico = isCalicoKind(key.kind);
     const directions = DIRECTIONS.map((direction) => directionView(direction, spec, v1, isCalico));
     views.push({ entry, key, v1, spec, isCalico, isStaged: key.kind.startsWith("Staged"), directions });
   }
