@@ -102,6 +102,20 @@ test("applyDefaults() labels a Namespace with its name", () => {
   assert.ok(!("spec" in namespace) || namespace.spec === undefined);
 });
 
+test("applyDefaults() labels a workload endpoint with what it is, whatever is written there", () => {
+  const spec = { node: "n", orchestrator: "openstack", workload: "vm", serviceAccountName: "robot" };
+  const labels = { app: "web", "projectcalico.org/namespace": "other" };
+  assert.deepEqual(applyDefaults(calico("WorkloadEndpoint", spec, { namespace: "shop", labels })).metadata.labels, {
+    app: "web",
+    "projectcalico.org/namespace": "shop",
+    "projectcalico.org/orchestrator": "openstack",
+    "projectcalico.org/serviceaccount": "robot",
+  });
+  assert.deepEqual(applyDefaults(calico("WorkloadEndpoint", { node: "n" })).metadata.labels, {
+    "projectcalico.org/namespace": "default",
+  });
+});
+
 test("applyDefaults() leaves a kind that it does not know alone", () => {
   const deployment = kubernetes("apps/v1", "Deployment", { replicas: 1 });
   assert.equal(applyDefaults(deployment), deployment);

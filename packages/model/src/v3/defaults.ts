@@ -1,6 +1,7 @@
 import { ipPoolSpec } from "../schema/network.ts";
 import { defaultsOf } from "../schema/shape.ts";
 import type { Resource, ResourceMetadata } from "../v1/value.ts";
+import { NAMESPACE_LABEL, ORCHESTRATOR_LABEL, SERVICE_ACCOUNT_LABEL } from "../v1/well-known.ts";
 import { CALICO_CRD_V1, CALICO_V3, kindFacts } from "./kind.ts";
 import { containersWithDefaults, portsWithDefaults } from "./port-defaults.ts";
 import { calicoPolicyTypes, kubernetesPolicyTypes, tierDefaults } from "./policy-defaults.ts";
@@ -73,9 +74,23 @@ const FILLS: Readonly<Record<string, Fill>> = {
 };
 
 /**
+ * A workload endpoint carries the labels of what it is, whatever is written there: policy of its namespace finds it by
+ * them. Calico's own client stores them so.
+ */
+function endpointLabels({ metadata, spec }: Resource, namespace: string): Readonly<Record<string, string>> {
+  const { orchestrator, serviceAccountName: account } = isObject(spec) ? spec : {};
+  return {
+    ...metadata.labels,
+    [NAMESPACE_LABEL]: namespace,
+    ...(typeof orchestrator === "string" && orchestrator !== "" && { [ORCHESTRATOR_LABEL]: orchestrator }),
+    ...(typeof account === "string" && account !== "" && { [SERVICE_ACCOUNT_LABEL]: account }),
+  };
+}
+
+/**
  * The resource as an API server would have stored it: the namespace `default` where a namespaced object names none
  * (and none on the other kinds), policy types from rules, protocol TCP, the tier `default`, a Namespace's own name
- * label, and so on. Fields of the wrong shape are left as they are, for validation to name. Pure; the input is not
+ * label, the labels of a workload endpoint, and so on. Fields of the wrong shape are left as they are, for validation to name. Pure; the input is not
  * changed. A kind that we do not read comes back as it was.
  */
 export function applyDefaults(resource: Resource): Resource {
@@ -98,6 +113,9 @@ function metadataWithDefaults(resource: Resource, namespaced: boolean): Resource
   }
   if (resource.kind === "Namespace" && resource.apiVersion === "v1") {
     metadata = { ...metadata, labels: { ...metadata.labels, "kubernetes.io/metadata.name": metadata.name } };
+  }
+  if (resource.kind === "WorkloadEndpoint") {
+    metadata = { ...metadata, labels: endpointLabels(resource, metadata.namespace ?? "") };
   }
   return metadata;
 }

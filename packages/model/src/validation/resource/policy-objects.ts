@@ -1,4 +1,9 @@
-import { NAMESPACE_LABEL, NAMESPACE_LABEL_PREFIX, SERVICE_ACCOUNT_LABEL_PREFIX } from "../../v1/well-known.ts";
+import {
+  NAME_LABEL,
+  NAMESPACE_LABEL,
+  NAMESPACE_LABEL_PREFIX,
+  SERVICE_ACCOUNT_LABEL_PREFIX,
+} from "../../v1/well-known.ts";
 import { BUILT_IN_TIERS } from "../../v3/policy-defaults.ts";
 import {
   type Fields,
@@ -11,7 +16,7 @@ import {
   readWord,
 } from "../field.ts";
 import { expectedBut, type IssueList } from "../issue.ts";
-import { labelKeyProblem, labelValueProblem } from "../name.ts";
+import { dnsSubdomainProblem, labelKeyProblem, labelValueProblem } from "../name.ts";
 import { netProblem } from "../net.ts";
 import { checkRule } from "./rule.ts";
 
@@ -46,12 +51,17 @@ export function checkProfile(issues: IssueList, spec: Fields): void {
   checkAppliedLabels(issues, spec["labelsToApply"]);
 }
 
-/** The labels of a namespace or a service account carry a prefix that does not count towards their length. */
+/**
+ * The labels of a namespace or a service account carry a prefix that does not count towards their length. Its name stands
+ * among them, and may be longer than a label's value: without the profile the policies that select by its labels would
+ * not apply.
+ */
 function checkAppliedLabels(issues: IssueList, labels: unknown): void {
   const prefixes = [NAMESPACE_LABEL_PREFIX, SERVICE_ACCOUNT_LABEL_PREFIX];
   for (const [key, value] of Object.entries(readObject(issues, "spec.labelsToApply", labels) ?? {})) {
     const own = key.slice(prefixes.find((prefix) => key.startsWith(prefix))?.length ?? 0);
-    const problem = labelKeyProblem(own) ?? labelValueProblem(value);
+    const isName = own !== key && own === NAME_LABEL;
+    const problem = labelKeyProblem(own) ?? (isName ? dnsSubdomainProblem(value) : labelValueProblem(value));
     issues.check(`spec.labelsToApply[${key}]`, problem);
   }
 }

@@ -9,6 +9,9 @@ function staged(spec: object, ...paths: string[]): Row {
   return [made("StagedNetworkPolicy", spec), ...paths.map((path) => `spec.${path}`)];
 }
 
+/** Longer than the value of a label may be. */
+const LONG_ACCOUNT = `${"a".repeat(60)}.${"b".repeat(60)}`;
+
 describeRows("policies", [
   gnp({ tier: "platform", order: 10.5, selector: "has(a)", types: ["Ingress", "Egress"], ingress: [], egress: [] }),
   gnp({ tier: "a.b" }, "tier"),
@@ -85,6 +88,13 @@ describeRows("tiers, sets and profiles", [
   [made("Profile", { ingress: [{ action: "Allow" }], labelsToApply: { "pcns.a/b": "v" } })],
   [made("Profile", { egress: [{ action: "Allow", source: { nets: ["x"] } }] }), "spec.egress[0].source.nets[0]"],
   [made("Profile", { labelsToApply: { a: "not a value" } }), "spec.labelsToApply[a]"],
+  [made("Profile", { labelsToApply: { a: LONG_ACCOUNT } }), "spec.labelsToApply[a]"],
+  // The name of a service account may be a whole DNS name.
+  [made("Profile", { labelsToApply: { "pcsa.projectcalico.org/name": LONG_ACCOUNT } })],
+  [
+    made("Profile", { labelsToApply: { "pcsa.projectcalico.org/name": `${LONG_ACCOUNT}.` } }),
+    "spec.labelsToApply[pcsa.projectcalico.org/name]",
+  ],
   [made("ClusterInformation", { clusterGUID: "x", datastoreReady: true })],
   [made("ClusterInformation", { datastoreReady: "true" }), "spec.datastoreReady"],
 ]);
