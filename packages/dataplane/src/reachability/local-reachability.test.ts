@@ -35,6 +35,8 @@ const node = (hostname: string, v4: string, v6 = ""): ToDataplane => ({
 });
 
 const OAK = node("oak", "192.168.0.1/24", "fd00::1/64");
+const ELM = node("elm", "192.168.0.2/24");
+const TAKES_ELM = service("s", { loadbalancer_ingress_ips: ["192.168.0.2"] });
 const POOLS = [pool("192.168.0.128/26"), pool("fd00::f:0/112")] as const;
 const POD = workload("a", { ipv4_nets: ["192.168.0.130/32"], ipv6_nets: ["fd00::f:2/128"] });
 
@@ -59,7 +61,8 @@ describe("LocalReachability", () => {
   });
 
   it("answers nobody by default, and looks for no questions", async () => {
-    await start({ FelixHostname: "oak" }, OAK, ...POOLS, POD, service("s", { loadbalancer_ip: "192.168.0.140" }));
+    const given = service("s", { loadbalancer_ingress_ips: ["192.168.0.140"] });
+    await start({ FelixHostname: "oak" }, OAK, ...POOLS, POD, given);
     assert.deepEqual([answers(), host.neighbours.opened, host.neighbours.looks], [[], [], 0]);
     await dataplane.stop();
     assert.equal(host.clock.pending, 0);
@@ -97,6 +100,9 @@ describe("LocalReachability", () => {
     ["of a pool of VXLAN", [pool("192.168.0.128/26", { vxlan_mode: "always" }), POD]],
     ["of a pool of IPIP", [pool("192.168.0.128/26", { ipip_mode: "cross-subnet" }), POD]],
     ["of the host itself", [pool("192.168.0.0/24"), workload("a", { ipv4_nets: ["192.168.0.1/32"] })]],
+    ["of another host", [pool("192.168.0.0/24"), ELM, workload("a", { ipv4_nets: ["192.168.0.2/32"] })]],
+    ["of another host, though a service was given it", [pool("192.168.0.0/24"), ELM, TAKES_ELM]],
+    ["that is one of a whole network", [pool("192.168.0.0/24"), workload("a", { ipv4_nets: ["192.168.0.128/26"] })]],
     ["of a machine that leaves", [...POOLS, workload("a", { ...POD.endpoint, live_migration_role: "source" })]],
     ["of a machine that is to come", [...POOLS, workload("a", { ...POD.endpoint, live_migration_role: "target" })]],
   ];
@@ -130,8 +136,27 @@ describe("LocalReachability", () => {
   describe("addresses of services", () => {
     const address = (i: number): string => `192.168.0.${129 + i}`;
     const SERVICES = Array.from({ length: 20 }, (_, i) =>
-      service(`s${i}`, i % 2 === 0 ? { loadbalancer_ingress_ips: [address(i)] } : { loadbalancer_ip: address(i) }),
+      service(`s${i}`, {
+        loadbalancer_ingress_ips: [address(i)],
+        ...(i % 2 === 0 ? { loadbalancer_ip: address(i) } : {}),
+      }),
     );
+
+    it("do not count for being asked for: whoever may write a service would take another's address", async () => {
+      const asking = service("s", { loadbalancer_ip: "192.168.0.140", external_ips: ["192.168.0.141"] });
+      await start(
+        ON,
+        OAK,
+        ...POOLS,
+        asking,
+        service("t", { type: "NodePort", loadbalancer_ingress_ips: [address(1)] }),
+      );
+      assert.deepEqual(answers(), []);
+      await host.send(dataplane, { ...asking, loadbalancer_ingress_ips: ["192.168.0.142"] });
+      await host.advance(1000);
+      assert.deepEqual(answers(), ["192.168.0.142 at 2"]);
+      await dataplane.stop();
+    });
 
     it("are this host's own where it is the only one", async () => {
       await start(ON, OAK, ...POOLS, ...SERVICES);
@@ -147,10 +172,9 @@ describe("LocalReachability", () => {
     });
 
     it("each have one host of several, and come to another one when theirs goes", async () => {
-      const elm = node("elm", "192.168.0.2/24");
       const owners = new Map<string, string[]>();
       for (const name of ["oak", "elm"]) {
-        await start({ ...ON, FelixHostname: name }, OAK, elm, ...POOLS, ...SERVICES);
+        await start({ ...ON, FelixHostname: name }, OAK, ELM, ...POOLS, ...SERVICES);
         owners.set(name, answers());
         await dataplane.stop();
       }
@@ -158,7 +182,7 @@ describe("LocalReachability", () => {
       assert.equal(new Set([...ofOak, ...ofElm]).size, 20);
       assert.equal(ofOak.length + ofElm.length, 20);
       assert.ok(ofOak.length > 0 && ofElm.length > 0);
-      await start(ON, OAK, elm, ...POOLS, ...SERVICES);
+      await start(ON, OAK, ELM, ...POOLS, ...SERVICES);
       await host.send(dataplane, { msg: "HostMetadataRemove", hostname: "elm" });
       await host.advance(1000);
       assert.equal(answers().length, 20);

@@ -1,5 +1,13 @@
 import { type CancelTimer, type Clock, messageOf } from "@bulrush/base";
-import { type Address, type Cidr, containsAddress, formatAddress, parseAddress, parseCidr } from "@bulrush/ip";
+import {
+  type Address,
+  type Cidr,
+  containsAddress,
+  formatAddress,
+  isHostCidr,
+  parseAddress,
+  parseCidr,
+} from "@bulrush/ip";
 import type { NeighbourResponder } from "@bulrush/netlink";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
@@ -51,8 +59,8 @@ interface Listener {
  * ARP and neighbour discovery for them, and tells of them when they come and from time to time.
  *
  *     pods of this host (not those that are to come, or have left) ─┐
- *     addresses of LoadBalancer services that are this host's ──────┼─ in a pool without encapsulation, and in a subnet
- *                                                                   v  of a device: answered for at that device
+ *     addresses given to LoadBalancer services: this host's share ──┼─ in a pool without encapsulation, in a subnet of a
+ *                                                                   v  device, of no host: answered for at that device
  *     questions wait in the kernel, and are looked for every 25 ms; without an address at a device nobody listens there
  *
  * Of an address of a service one host of its subnet is the owner, by a hash: each service needs one way in, not one by
@@ -110,8 +118,10 @@ export class LocalReachability implements DeviceWork {
         this.#set(this.#pools, message.id, undefined);
         return;
       case "ServiceUpdate": {
-        const { loadbalancer_ingress_ips: ingress, loadbalancer_ip: asked, name, namespace, type } = message;
-        const addresses = type === "LoadBalancer" ? [...ingress, asked].filter((text) => text !== "") : [];
+        // Given by a controller, which writes the status. What the service's author asks for (`loadbalancer_ip`,
+        // `external_ips`) may be somebody else's address.
+        const { loadbalancer_ingress_ips: given, name, namespace, type } = message;
+        const addresses = type === "LoadBalancer" ? given.filter((text) => text !== "") : [];
         this.#set(this.#services, `${namespace}/${name}`, addresses.length === 0 ? undefined : addresses);
         return;
       }
@@ -228,7 +238,8 @@ export class LocalReachability implements DeviceWork {
       return isIn(address, this.#pools.values()) ? address : undefined;
     };
     for (const net of this.#podNetworks(family)) {
-      const address = found(net.replace(/\/.*$/, ""));
+      const cidr = parseCidr(net);
+      const address = cidr !== undefined && isHostCidr(cidr) ? found(formatAddress(cidr)) : undefined;
       if (address !== undefined) addresses.add(formatAddress(address));
     }
     const inSubnet = new Map<Cidr, readonly (readonly [string, number])[]>();
@@ -241,8 +252,9 @@ export class LocalReachability implements DeviceWork {
       const canonical = formatAddress(address);
       if (ownerOf(canonical, hosts) === config.hostname) addresses.add(canonical);
     }
-    // For those the kernel answers.
+    // For its own the kernel answers, for another host's that one.
     for (const { addresses: own } of interfaces.all()) for (const address of own) addresses.delete(address);
+    for (const { address } of this.#hosts[family].values()) addresses.delete(formatAddress(address));
     return addresses;
   }
 
