@@ -171,8 +171,9 @@ export class ClusterRoutes implements Manager {
   #placeOf(route: RouteUpdate, family: Family): Placed | undefined {
     const { ip_pool_type: poolType, types } = route;
     const tunnel = this.#tunnels.get(family);
-    if (types.includes("REMOTE_TUNNEL"))
-      return route.tunnel_type.vxlan && tunnel?.isOn === true ? this.#onTunnel(route, tunnel, {}) : undefined;
+    if (types.includes("REMOTE_TUNNEL") && route.tunnel_type.vxlan && tunnel?.isOn === true)
+      return this.#onTunnel(route, tunnel, {});
+    // Also another tunnel's end that its host borrowed: the block around it leads to the wrong one.
     if (types.includes("REMOTE_WORKLOAD") && !this.#isHere(route))
       switch (poolType) {
         case "VXLAN":

@@ -474,6 +474,37 @@ describe("VXLAN", () => {
       ]);
     });
 
+    it("lead to the end of a tunnel by the pool's way if its host borrowed the address, and else by its block", async () => {
+      host.routes.setLink(7, "tunl0");
+      start({ ProgramClusterRoutes: "Enabled" });
+      const ipip = { vxlan: false, ipip: true, wireguard: false };
+      const wireguard = { vxlan: false, ipip: false, wireguard: true };
+      const far = { ...toElm, types: ["REMOTE_WORKLOAD", "REMOTE_TUNNEL"], borrowed: true } as const;
+      const own = { types: ["REMOTE_WORKLOAD", "LOCAL_TUNNEL"], dst_node_name: "oak", borrowed: true } as const;
+      await host.send(
+        dataplane,
+        encapsulation({ ipip_enabled: true, vxlan_enabled: true, no_encap_needed: true }),
+        OWN,
+        ELM,
+        clusterRoute("192.168.0.1/32", { types: ["LOCAL_HOST"], ip_pool_type: "NONE", dst_node_ip: "192.168.0.1" }),
+        clusterRoute("10.67.2.5/32", { ...far, ip_pool_type: "IPIP", tunnel_type: ipip }),
+        clusterRoute("10.66.2.5/32", { ...far, ip_pool_type: "NO_ENCAP", tunnel_type: wireguard }),
+        clusterRoute("10.67.2.6/32", { ...own, ip_pool_type: "IPIP", tunnel_type: ipip }),
+        clusterRoute("10.67.1.0/32", {
+          ...toElm,
+          types: ["REMOTE_TUNNEL"],
+          ip_pool_type: "IPIP",
+          tunnel_type: ipip,
+        }),
+        IN_SYNC,
+      );
+      await host.advance(1000);
+      assert.deepEqual(routes(), [
+        "10.66.2.5/32 dev eth0 proto 80 metric 0 via 192.168.0.2 onlink",
+        "10.67.2.5/32 dev tunl0 proto 80 metric 0 via 192.168.0.2 onlink mtu 1480",
+      ]);
+    });
+
     it("R22: nothing is written where routes are not ours, not even the device", async () => {
       start({ RouteSyncDisabled: "true" });
       await host.send(dataplane, ON, OWN, ELM, ELM_BLOCK, hostEndpoint("eth0", { name: "eth0" }), IN_SYNC);
