@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -227,4 +227,45 @@ test("diff refuses a command line that says too little or too much, and input th
     assert.equal(result.code, 2, argv.join(" "));
     assert.match(result.err, err);
   }
+});
+
+const STAGED_DB = {
+  ...dbPolicy(9187),
+  apiVersion: V3,
+  kind: "StagedKubernetesNetworkPolicy",
+};
+
+test("diff --enforce-staged says what staged policies would change, in manifests and in a datastore", async () => {
+  const path = manifest("staged-db", STAGED_DB);
+  const applied = await runCli(["diff", "--against", SHOP, "-f", path, "--enforce-staged"]);
+  assert.equal(applied.code, 1, applied.err);
+  assert.match(applied.out, /^\+ deny -> allow {2}shop\/web -> shop\/db {2}TCP 9187$/m);
+  assert.match(applied.out, /^- allow -> deny {2}shop\/web -> shop\/db {2}TCP 5432$/m);
+  const there = await runCli(["diff", "--against", SHOP, "--against", path, "--enforce-staged"]);
+  assert.deepEqual([there.code, there.out], [1, applied.out], "staged before as well as now");
+  const directory = mkdtempSync(join(root, "live-"));
+  for (const name of ["cluster.yaml", "policy.yaml"]) copyFileSync(join(SHOP, name), join(directory, name));
+  writeFileSync(join(directory, "staged.json"), JSON.stringify(STAGED_DB));
+  const env = { DATASTORE_TYPE: "file", BULRUSH_DATASTORE_DIR: directory };
+  const live = await runCli(["diff", "--live", "--enforce-staged"], "", env);
+  assert.deepEqual([live.code, live.out], [1, applied.out], live.err);
+});
+
+test("diff --enforce-staged takes away what a staged policy with stagedAction Delete stands for", async () => {
+  const metadata = { name: "db-only-from-web", namespace: "shop" };
+  const gone = { apiVersion: V3, kind: "StagedKubernetesNetworkPolicy", metadata, spec: { stagedAction: "Delete" } };
+  const { code, out } = await runCli(["diff", "--against", SHOP, "-f", manifest("gone", gone), "--enforce-staged"]);
+  const deletion = manifest("deletion", { ...dbPolicy(1) });
+  assert.deepEqual([code, out], [1, (await runCli(["diff", "--against", SHOP, "--delete", deletion])).out]);
+});
+
+test("diff --enforce-staged counts the later of two staged policies of one name, and changes nothing without any", async () => {
+  const same = { ...STAGED_DB, spec: (dbPolicy(5432) as { spec: object }).spec };
+  const [old, mended] = [manifest("old", STAGED_DB), manifest("mended", same)];
+  const argv = ["diff", "--against", SHOP, "--against", old, "-f", mended, "--enforce-staged"];
+  assert.doesNotMatch((await runCli(argv)).out, /TCP 9187|TCP 5432/);
+  const none = await runCli(["diff", "--against", SHOP, "--enforce-staged"]);
+  assert.equal(none.code, 0, none.out);
+  const both = await runCli(["diff", "--against", SHOP, "--enforce-staged", "--delete", old]);
+  assert.equal(both.code, 2);
 });

@@ -1,6 +1,4 @@
 import { policyIdText } from "@bulrush/calc";
-import { type DatastoreWriter, resourceIdOf } from "@bulrush/datastore";
-import { KINDS } from "@bulrush/model";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
@@ -11,8 +9,8 @@ import { readManifestsOf } from "../input/manifests.ts";
 import { policyKeyOf } from "../input/policy-kinds.ts";
 import { WORLD_OPTIONS } from "../input/world.ts";
 import { outputFormat, outputOption, printItems } from "../output/format.ts";
-import { isMissingKind } from "../store/missing-kind.ts";
 import { printRows } from "../store/print-table.ts";
+import { storedPolicies } from "../store/stored-policies.ts";
 import { withWriter } from "../store/with-writer.ts";
 
 const FORMATS = ["table", "json", "ndjson", "yaml"] as const;
@@ -79,23 +77,8 @@ function isNamed(name: string, wanted: string): boolean {
 
 async function readPolicies(args: Arguments, io: CommandIo): Promise<readonly WrittenPolicy[]> {
   if (args.has("live") === args.has("file")) throw usageError("Give -f PATH, or --live for what the datastore holds");
-  if (args.has("live")) return withWriter(io, storedPolicies);
+  if (args.has("live")) return withWriter(io, (writer, signal) => storedPolicies(writer, signal));
   const { resources } = await readManifestsOf(args.all("file"), io);
   // Of two of one name the first counts.
   return resources.filter(({ resource }) => policyKeyOf(resource) !== undefined).toReversed();
-}
-
-/** A kind that this datastore does not have has no policies. */
-async function storedPolicies(writer: DatastoreWriter, signal: AbortSignal): Promise<readonly WrittenPolicy[]> {
-  const found = new Map<string, WrittenPolicy>();
-  for (const { apiVersion, kind } of KINDS) {
-    if (policyKeyOf({ apiVersion, kind, metadata: { name: "any" } }) === undefined) continue;
-    try {
-      for await (const page of writer.list({ apiVersion, kind }, signal))
-        for (const stored of page) found.set(JSON.stringify(resourceIdOf(stored.resource)), stored);
-    } catch (error) {
-      if (!isMissingKind(error)) throw error;
-    }
-  }
-  return [...found.values()];
 }
