@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import dns from "node:dns";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { ManualClock, systemClock } from "@bulrush/base";
@@ -30,6 +31,17 @@ test("serveHealth() answers 204, 200 and 503 with words", async () => {
   } finally {
     await server.close();
   }
+});
+
+test("serveHealth() asks no resolver what localhost is", async (t) => {
+  const { mock } = t.mock.method(dns, "lookup");
+  const clock = systemClock();
+  const health = new HealthAggregator(clock);
+  const server = serveHealth({ health, host: "localhost", port: 0, clock, logger: memoryLogger() });
+  const { address } = await server.listening;
+  await server.close();
+  assert.equal(address, "127.0.0.1");
+  assert.ok(!mock.calls.some(({ arguments: [name] }) => name === "localhost"));
 });
 
 test("serveHealth() tries again every second and says so once, when the port is taken", async () => {

@@ -8,7 +8,7 @@ import { clientRefusal, type HttpTlsOptions, tlsMaterial } from "./tls.ts";
 export interface HttpServerOptions {
   /** For the log: "health", "metrics". */
   readonly name: string;
-  /** Empty: all addresses. */
+  /** Empty: all addresses. `localhost`: 127.0.0.1, whatever a resolver says. */
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -69,7 +69,9 @@ export function serveHttp(options: HttpServerOptions): HttpServerHandle {
     }
     const current = server;
     current.once("error", retry);
-    current.listen({ port: options.port, ...(options.host !== "" && { host: options.host }) }, () => {
+    // A resolver may give ::1 alone, where not every probe looks, another host's address, or nothing.
+    const host = options.host === "localhost" ? "127.0.0.1" : options.host;
+    current.listen({ port: options.port, ...(host !== "" && { host }) }, () => {
       current.off("error", retry);
       current.on("error", (error) => logger.warn("Server error", { server: options.name, error }));
       lastFailure = undefined;
