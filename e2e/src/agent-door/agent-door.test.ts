@@ -29,6 +29,16 @@ interface FlowLine {
   readonly destinationPort?: number;
 }
 
+interface HostReport {
+  readonly phase: string;
+  readonly endpoints: readonly {
+    readonly name: string;
+    readonly status?: string;
+    readonly addresses: readonly string[];
+    readonly tiers: readonly { readonly name: string; readonly ingress: readonly string[] }[];
+  }[];
+}
+
 interface Report {
   readonly ready: boolean;
   readonly pending: boolean;
@@ -45,6 +55,16 @@ const ctlArguments = (words: readonly string[]): string[] => [
 ];
 const ctl = (...words: readonly string[]): string =>
   execFileSync(process.execPath, ctlArguments(words), { encoding: "utf8" });
+
+const until = async <T>(read: () => T, holds: (found: T) => boolean): Promise<T> => {
+  const deadlineMs = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const found = read();
+    if (holds(found)) return found;
+    assert.ok(performance.now() < deadlineMs, `not as waited for: ${JSON.stringify(found)}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+};
 
 labTests(import.meta.filename, () => {
   let session: LabSession;
@@ -100,17 +120,23 @@ labTests(import.meta.filename, () => {
     );
   });
 
+  test("bulrushctl endpoints says what the host guards, by which policies, and that it is in the kernel", async () => {
+    const report = (): HostReport => JSON.parse(ctl("endpoints", "-o", "json")) as HostReport;
+    const serverOf = ({ endpoints }: HostReport): HostReport["endpoints"][number] | undefined =>
+      endpoints.find(({ name }) => name === "world/server");
+    const found = await until(report, (seen) => seen.phase === "in-sync" && serverOf(seen)?.status === "up");
+    const server = must(serverOf(found), "the server");
+    assert.ok(server.addresses.includes(`${SERVER}/32`), JSON.stringify(server));
+    // What the flow log names when it denies: the end of this tier.
+    assert.ok((server.tiers.find(({ name }) => name === "default")?.ingress.length ?? 0) > 0, JSON.stringify(server));
+    assert.match(
+      ctl("endpoints", "world/server"),
+      /^world\/server {2}.*10\.65\.1\.10\/32.* up\n {2}ingress: .*tier default/m,
+    );
+  });
+
   test("bulrushctl drift says what was repaired, and who had changed it", async () => {
     const report = (): Report => JSON.parse(ctl("drift", "-o", "json")) as Report;
-    const until = async <T>(read: () => T, holds: (found: T) => boolean): Promise<T> => {
-      const deadlineMs = performance.now() + PATIENCE_MS;
-      for (;;) {
-        const found = read();
-        if (holds(found)) return found;
-        assert.ok(performance.now() < deadlineMs, `not as waited for: ${JSON.stringify(found)}`);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    };
     const isSettled = ({ differences, pending, ready }: Report): boolean =>
       ready && !pending && differences.length === 0;
     const ofTheTable = ({ repairs }: Report): Report["repairs"][number] | undefined =>

@@ -16,6 +16,7 @@ import { CalcDriver, type RunContents, type RunParts } from "./pipeline/calc-dri
 import { LiveDataplane } from "./pipeline/live-dataplane.ts";
 import { StartCollector } from "./pipeline/start-collector.ts";
 import { AgentHealth } from "./report/agent-health.ts";
+import type { HostReport } from "./report/endpoint-report.ts";
 import { registerAgentMetrics } from "./report/agent-metrics.ts";
 import type { Held, SourceFactory } from "./source/source.ts";
 import type { StateStore } from "./state/state-store.ts";
@@ -68,6 +69,8 @@ export interface Agent {
   start(): Promise<void>;
   /** The kernel stays as it is. */
   stop(): Promise<void>;
+  /** What this host guards; undefined before the dataplane was started. */
+  report(): HostReport | undefined;
 }
 
 /**
@@ -363,6 +366,7 @@ export function createAgent(options: AgentOptions): Agent {
       await options.state?.close();
       health.stop();
     },
+    report: () => dataplane?.report(),
   };
 }
 

@@ -21,7 +21,7 @@ import {
 } from "@bulrush/service";
 import { serveAdminSocket } from "./admin/admin-socket.ts";
 import { FlowRing } from "./admin/flow-ring.ts";
-import { type AgentListener, createAgent } from "./agent.ts";
+import { type Agent, type AgentListener, createAgent } from "./agent.ts";
 import { DEFAULT_CONFIG_FILE, type FelixConfig, loadFelixConfig, type LocalSources } from "./config/felix-config.ts";
 import { collectAfterStart } from "./heap/collect-after-start.ts";
 import { registerRuleMetrics } from "./report/rule-metrics.ts";
@@ -109,6 +109,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const flows = new FlowRing();
   let dataplane: InspectableDataplane | undefined;
   let logsFlows = false;
+  let report: Agent["report"] = () => undefined;
   if (config.AdminSocketPath !== "")
     shutdown.onStop(
       "admin socket",
@@ -117,6 +118,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
         clock,
         logger,
         inspect: () => dataplane?.inspect(),
+        report: () => report(),
         flows: () => (logsFlows ? flows : undefined),
       }),
     );
@@ -170,6 +172,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
       healthServer.update(healthSettings(now.values));
     },
   });
+  report = () => agent.report();
   shutdown.onStop("agent", () => agent.stop());
   void agent.start();
   startup.report({ live: true, ready: true, detail: "started" });

@@ -7,6 +7,7 @@ import { after, describe, it } from "node:test";
 import { ManualClock } from "@bulrush/base";
 import type { DriftReport, FlowRecord } from "@bulrush/dataplane";
 import { memoryLogger } from "@bulrush/service";
+import type { HostReport } from "../report/endpoint-report.ts";
 import { type AdminSocketOptions, serveAdminSocket } from "./admin-socket.ts";
 import { FlowRing } from "./flow-ring.ts";
 
@@ -52,6 +53,7 @@ async function serve(options: Partial<AdminSocketOptions> = {}): Promise<Served>
     clock,
     logger: memoryLogger(),
     inspect: () => Promise.resolve(REPORT),
+    report: () => undefined,
     flows: () => undefined,
     ...options,
   });
@@ -89,10 +91,19 @@ describe("serveAdminSocket()", { timeout: 120_000 }, () => {
     assert.equal(isThere(path), false);
   });
 
+  it("answers with what the host guards", async () => {
+    const report: HostReport = { phase: "in-sync", reason: "all is written", endpoints: [] };
+    const { close, path } = await serve({ report: () => report });
+    const answer = await get(path, "/api/v1/endpoints");
+    assert.deepEqual([answer.statusCode, JSON.parse(await textOf(answer))], [200, report]);
+    await close();
+  });
+
   it("says what it has not", async () => {
     const { close, path } = await serve({ inspect: () => undefined });
     const answers: [string, string, number, RegExp][] = [
       ["GET", "/api/v1/drift", 503, /has not started/],
+      ["GET", "/api/v1/endpoints", 503, /has not started/],
       ["GET", "/api/v1/flows", 404, /FlowLogsLocalReporter/],
       ["GET", "/else", 404, /\/api\/v1\/drift/],
       ["POST", "/api/v1/drift", 405, /Only GET/],

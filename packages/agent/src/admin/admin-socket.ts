@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { DriftReport } from "@bulrush/dataplane";
 import type { Logger } from "@bulrush/service";
+import type { HostReport } from "../report/endpoint-report.ts";
 import type { FlowLine, FlowRing } from "./flow-ring.ts";
 
 const RETRY_MS = 10_000;
@@ -18,6 +19,8 @@ export interface AdminSocketOptions {
   readonly logger: Logger;
   /** `undefined` while there is no dataplane. */
   readonly inspect: () => Promise<DriftReport> | undefined;
+  /** `undefined` while there is no dataplane. */
+  readonly report: () => HostReport | undefined;
   /** `undefined` while the flow log is off. */
   readonly flows: () => FlowRing | undefined;
 }
@@ -26,6 +29,7 @@ export interface AdminSocketOptions {
  * The agent's own door: HTTP on a Unix socket that only root may open.
  *
  *     GET /api/v1/drift             the drift report, as one JSON object
+ *     GET /api/v1/endpoints         what this host guards, and how far it is, as one JSON object
  *     GET /api/v1/flows[?follow=1]  flows that were denied or logged, one JSON object a line; with `follow`, for ever
  *
  * A socket of a process that is gone is replaced; a path that cannot be had is tried again every 10 s, and nothing else
@@ -96,20 +100,25 @@ function answer(options: AdminSocketOptions, request: IncomingMessage, response:
   if (url === null) refuse(response, 400, "Not a path");
   else if (request.method !== "GET") refuse(response, 405, "Only GET");
   else if (url.pathname === "/api/v1/drift") void answerDrift(options, response);
+  else if (url.pathname === "/api/v1/endpoints") answerReport(options.report(), response);
   else if (url.pathname === "/api/v1/flows") answerFlows(options, response, url.searchParams.has("follow"));
-  else refuse(response, 404, "There is /api/v1/drift and /api/v1/flows");
+  else refuse(response, 404, "There is /api/v1/drift, /api/v1/endpoints and /api/v1/flows");
 }
 
 /** Never rejects: what the kernel does not tell is the answer of one request. */
 async function answerDrift({ inspect, logger }: AdminSocketOptions, response: ServerResponse): Promise<void> {
   try {
     const report = await inspect();
-    if (report === undefined) refuse(response, 503, "The dataplane has not started");
-    else response.writeHead(200, { "content-type": "application/json" }).end(`${JSON.stringify(report)}\n`);
+    answerReport(report, response);
   } catch (error) {
     logger.warn("Cannot inspect the kernel", { error });
     if (!response.headersSent) refuse(response, 500, messageOf(error));
   }
+}
+
+function answerReport(report: object | undefined, response: ServerResponse): void {
+  if (report === undefined) refuse(response, 503, "The dataplane has not started");
+  else response.writeHead(200, { "content-type": "application/json" }).end(`${JSON.stringify(report)}\n`);
 }
 
 function answerFlows(options: AdminSocketOptions, response: ServerResponse, follow: boolean): void {

@@ -203,3 +203,66 @@ test("counters go on over dataplanes, and a host that was ready stays so", async
   at(1).events.onStatus?.(status(2, false));
   assert.deepEqual([state.messages, statuses], [9, [true, true]]);
 });
+
+test("LiveDataplane.report() tells what each endpoint is judged by, and what the dataplane has said of it", async () => {
+  const { live, started } = await rig();
+  assert.deepEqual([live.report().phase, live.report().endpoints], ["starting", []]);
+  const staged = { kind: "StagedNetworkPolicy", namespace: "shop", name: "s" };
+  const host = {
+    msg: "HostEndpointUpdate",
+    id: "eth0",
+    endpoint: {
+      name: "eth0",
+      profile_ids: ["open"],
+      expected_ipv4_addrs: ["192.0.2.1"],
+      expected_ipv6_addrs: ["2001:db8::1"],
+      tiers: [{ name: "t", ingress_policies: [], egress_policies: [ID, staged], default_action: "Pass" }],
+      untracked_tiers: [],
+      pre_dnat_tiers: [{ name: "u", ingress_policies: [ID], egress_policies: [], default_action: "" }],
+      forward_tiers: [],
+    },
+  };
+  const profile = { msg: "ActiveProfileUpdate", id: "open", profile: { inbound_rules: [], outbound_rules: [] } };
+  const policy = { tier: "t", inbound_rules: [], outbound_rules: [] };
+  await live.send([
+    ...WORLD.slice(0, -1),
+    profile,
+    { msg: "ActivePolicyUpdate", id: staged, policy },
+    host,
+    { msg: "InSync" },
+  ] as unknown as readonly ToDataplane[]);
+  started[0]?.events.onMessage?.({ msg: "WorkloadEndpointStatusUpdate", id: workload("a"), status: "up" });
+  started[0]?.events.onStatus?.({ phase: "in-sync", reason: "all is written", ready: true, counters: COUNTERS });
+  assert.deepEqual(live.report(), {
+    phase: "in-sync",
+    reason: "all is written",
+    endpoints: [
+      {
+        kind: "host",
+        name: "eth0",
+        interfaceName: "eth0",
+        addresses: ["192.0.2.1", "2001:db8::1"],
+        tiers: [
+          { name: "u", stage: "pre-dnat", ingress: ["GlobalNetworkPolicy/p"], egress: [], end: "Deny" },
+          {
+            name: "t",
+            stage: "normal",
+            ingress: [],
+            egress: ["GlobalNetworkPolicy/p", "StagedNetworkPolicy/shop/s"],
+            end: "Pass",
+          },
+        ],
+        profiles: ["open"],
+      },
+      {
+        kind: "workload",
+        name: "shop/a",
+        interfaceName: "calia",
+        addresses: ["10.0.0.9/32"],
+        status: "up",
+        tiers: [{ name: "default", stage: "normal", ingress: ["GlobalNetworkPolicy/p"], egress: [], end: "Deny" }],
+        profiles: [],
+      },
+    ],
+  });
+});

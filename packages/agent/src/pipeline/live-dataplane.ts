@@ -4,9 +4,11 @@ import type {
   DataplaneEvents,
   DataplaneHandle,
   DataplaneStatus,
+  EndpointStatus,
   FromDataplane,
 } from "@bulrush/dataplane";
 import type { ToDataplane } from "@bulrush/proto";
+import { endpointReports, type HostReport } from "../report/endpoint-report.ts";
 import { replay } from "./replay.ts";
 
 /** Starts a dataplane on the kernel of this process; it does nothing before its first message. */
@@ -80,6 +82,16 @@ export class LiveDataplane implements DataplaneHandle {
   sizes(): { readonly endpoints: number; readonly policies: number; readonly ipSets: number } {
     const { hostEndpoints, ipSets, policies, workloadEndpoints } = this.#state;
     return { endpoints: workloadEndpoints.size + hostEndpoints.size, policies: policies.size, ipSets: ipSets.size };
+  }
+
+  /** What it was told of endpoints, and has said of them. */
+  report(): HostReport {
+    const statuses = (endpoint: string): EndpointStatus | undefined => {
+      const message = this.#known.get(endpoint);
+      return message !== undefined && "status" in message ? message.status : undefined;
+    };
+    const { phase = "starting", reason = "the dataplane has said nothing yet" } = this.#status ?? {};
+    return { phase, reason, endpoints: endpointReports(this.#state, statuses) };
   }
 
   send(messages: readonly ToDataplane[]): Promise<void> {

@@ -101,6 +101,66 @@ describe("drift", () => {
   });
 });
 
+describe("endpoints", () => {
+  const tier = (name: string, more: object): object => ({
+    name,
+    stage: "normal",
+    ingress: [],
+    egress: [],
+    end: "Deny",
+    ...more,
+  });
+  const pod = {
+    kind: "workload",
+    name: "shop/db",
+    interfaceName: "cali1",
+    addresses: ["10.65.0.2/32"],
+    status: "up",
+    tiers: [
+      tier("platform", { ingress: ["GlobalNetworkPolicy/guard"], end: "Pass" }),
+      tier("default", { ingress: ["NetworkPolicy/shop/a", "KubernetesNetworkPolicy/shop/b"] }),
+      tier("default", { egress: ["StagedNetworkPolicy/shop/s"] }),
+    ],
+    profiles: ["kns.shop"],
+  };
+  const host = {
+    kind: "host",
+    name: "eth0",
+    interfaceName: "",
+    addresses: ["192.0.2.1"],
+    tiers: [tier("default", { stage: "pre-dnat", ingress: ["GlobalNetworkPolicy/p"] })],
+    profiles: [],
+  };
+  const report = { phase: "in-sync", reason: "all is written", endpoints: [host, pod] };
+
+  it("prints what judges each endpoint, and whether it is in the kernel", async () => {
+    await agent({ "/api/v1/endpoints": JSON.stringify(report) });
+    const { code, out } = await runCli(["endpoints", "--socket", SOCKET]);
+    assert.equal(code, 0);
+    assert.deepEqual(out.split("\n"), [
+      "in-sync: all is written",
+      "",
+      "host endpoint eth0  by address  192.0.2.1  not reported yet",
+      "  ingress: pre-dnat tier default (GlobalNetworkPolicy/p); no profile: the rest is denied",
+      "  egress: no policy; no profile: the rest is denied",
+      "",
+      "shop/db  cali1  10.65.0.2/32  up",
+      "  ingress: tier platform (GlobalNetworkPolicy/guard, then passes); tier default (NetworkPolicy/shop/a, KubernetesNetworkPolicy/shop/b, then denies)",
+      "  egress: tier default (StagedNetworkPolicy/shop/s); profiles kns.shop",
+      "",
+    ]);
+  });
+
+  it("shows the named ones, and says what the agent waits for where it has not got one", async () => {
+    await agent({ "/api/v1/endpoints": JSON.stringify(report) });
+    const one = await runCli(["endpoints", "shop/db", "--socket", SOCKET, "-o", "json"]);
+    assert.deepEqual(JSON.parse(one.out), { ...report, endpoints: [pod] });
+    const none = await runCli(["endpoints", "shop/web", "--socket", SOCKET]);
+    assert.deepEqual([none.code, none.out], [1, ""]);
+    assert.match(none.err, /no endpoint "shop\/web" \(it is in-sync: all is written\)/);
+  });
+});
+
 describe("flows", () => {
   const lines = [FLOW, PING, { lost: 7 }].map((line) => `${JSON.stringify(line)}\n`).join("");
 

@@ -88,6 +88,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./counters.ts")).counters,
   },
   {
+    name: "endpoints",
+    summary: "Show what the agent of this host guards, by which policies, and whether it is in the kernel",
+    load: async () => (await import("../agent/endpoints.ts")).endpoints,
+  },
+  {
     name: "drift",
     summary: "Show what this host's kernel has other than meant, and what was repaired lately",
     load: async () => (await import("../agent/drift.ts")).drift,
