@@ -43,6 +43,19 @@ test("call() tries a read at the next member when one is gone, and stays there",
   client.close();
 });
 
+test("call() goes past the proxy of the environment", async (t) => {
+  using etcd = await ScriptedEtcd.start();
+  const before = process.env["http_proxy"];
+  t.after(() => {
+    if (before === undefined) delete process.env["http_proxy"];
+    else process.env["http_proxy"] = before;
+  });
+  process.env["http_proxy"] = await deadEndpoint();
+  const client = clientOf([etcd.endpoint]);
+  assert.equal(await codeOf(client.call(RANGE, KEY, NEVER)), "done");
+  client.close();
+});
+
 test("call() does not try a write twice: whether it was done is not known", async () => {
   using etcd = await ScriptedEtcd.start();
   const client = clientOf([await deadEndpoint(), etcd.endpoint]);

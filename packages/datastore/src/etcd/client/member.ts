@@ -30,6 +30,8 @@ const OPTIONS: ClientOptions = {
   "grpc.enable_retries": 0,
   "grpc.use_local_subchannel_pool": 1,
   "grpc.service_config_disable_resolution": 1,
+  // `http_proxy` of a host is for what is outside of it.
+  "grpc.enable_http_proxy": 0,
 };
 
 export interface Login {
