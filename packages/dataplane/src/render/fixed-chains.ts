@@ -1,5 +1,6 @@
 import type { BaseChain, ChainState, RuleState } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
+import { decisionChains } from "./decision-chains.ts";
 import { failsafeChains } from "./failsafe-chains.ts";
 import {
   cidrBlockChain,
@@ -55,6 +56,7 @@ export function fixedChains(config: DataplaneConfig, topology: Topology, family:
     workloadToHostChain(config, topology, family),
     forwardChain(config, topology, family),
     cidrBlockChain(config, topology, family),
+    ...decisionChains(config),
   ];
   if (marksPlainPackets(config, family)) others.push(wireguardIncomingChain(config, family));
   if (topology.hostEndpoints) {

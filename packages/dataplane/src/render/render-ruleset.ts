@@ -2,6 +2,7 @@ import type { TableState } from "@bulrush/nftables";
 import type { ToDataplane } from "@bulrush/proto";
 import { overlay } from "../config/overlay.ts";
 import { parseDataplaneConfig } from "../config/parse-config.ts";
+import { readableMessage } from "../input/readable-message.ts";
 import { Interfaces } from "../manager/interfaces.ts";
 import { RulesetManagers } from "../manager/ruleset-managers.ts";
 import { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
@@ -22,7 +23,8 @@ export function renderRuleset(
     const { config } = parseDataplaneConfig(effective);
     return new RulesetManagers({ config, endpoints, interfaces: new Interfaces(), onBadMember: () => undefined });
   };
-  for (const message of messages) {
+  for (const received of messages) {
+    const message = readableMessage(received);
     managers ??= start(message.msg === "ConfigUpdate" ? overlay(settings, message.config) : settings);
     endpoints.onUpdate(message);
     managers.onUpdate(message);

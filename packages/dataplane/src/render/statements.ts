@@ -53,9 +53,10 @@ export const jump: (chain: string) => Statement = sharing((chain) => ({
   verdict: { kind: "jump", chain },
 }));
 
-export function goto(chain: string): Statement {
-  return { kind: "verdict", verdict: { kind: "goto", chain } };
-}
+export const goto: (chain: string) => Statement = sharing((chain) => ({
+  kind: "verdict",
+  verdict: { kind: "goto", chain },
+}));
 
 const payloads = new Map<PayloadField, Operand>();
 const metas = new Map<MetaKey, Operand>();

@@ -56,6 +56,8 @@ export const CHAIN = {
   workloadToHost: "cali-wl-to-host",
   fromWorkload: "cali-from-wl-dispatch",
   toWorkload: "cali-to-wl-dispatch",
+  accepted: "cali-accepted",
+  passed: "cali-passed",
   egressDscp: "cali-egress-dscp",
   floatingDnat: "cali-fip-dnat",
   floatingSnat: "cali-fip-snat",

@@ -6,7 +6,8 @@ import { flowLogRules } from "../../flow-log/flow-log-rule.ts";
 import type { Layer } from "../layer.ts";
 import { type Direction, policyWord } from "../names.ts";
 import type { SetLookup } from "../set-shape.ts";
-import { COUNTER, type Family, RETURN, setMark, verdict } from "../statements.ts";
+import { decide } from "../decision-chains.ts";
+import { COUNTER, type Family } from "../statements.ts";
 import { deny } from "../verdicts.ts";
 import { ruleComment } from "./comment.ts";
 import { logPrefix, type RuleOwner } from "./log-prefix.ts";
@@ -24,7 +25,7 @@ export interface RuleContext {
 }
 
 /**
- * One rule of a policy or profile. Allow and pass set their mark and return to the endpoint's chain, which looks at it;
+ * One rule of a policy or profile. Allow and pass leave a mark for the endpoint's chain, which looks at it;
  * deny ends the packet; log goes on. Nothing when the rule cannot match in this family.
  */
 function renderRule(rule: DataplaneRule, index: number, context: RuleContext, out: RuleState[]): void {
@@ -68,9 +69,9 @@ export function renderRules(rules: readonly DataplaneRule[], context: RuleContex
 function actionStatements(rule: DataplaneRule, { config, layer, owner }: RuleContext): Statement[] {
   switch (rule.action) {
     case "allow":
-      return [COUNTER, setMark(config.marks.accept), verdict(RETURN)];
+      return [COUNTER, decide(layer, "accepted")];
     case "pass":
-      return [COUNTER, setMark(config.marks.pass), verdict(RETURN)];
+      return [COUNTER, decide(layer, "passed")];
     case "deny":
       return deny(layer, config);
     case "log":
