@@ -187,6 +187,16 @@ test("commands that need nothing but a clone work as they stand", () => {
     assert.match(line, /^(?:npm (?:start|test)\b|node_modules\/\.bin\/)/, `${page}: ${line}`);
 });
 
+test("manifests of the pages are good, and give no warning", () => {
+  const manifests = found(/^```yaml\n([^]*?)^```$/gm).filter(([, text]) => text.includes("apiVersion:"));
+  assert.ok(manifests.length > 0);
+  const program = join(ROOT, "node_modules", ".bin", "bulrushctl");
+  for (const [page, text] of manifests) {
+    const { status, stderr } = spawnSync(program, ["validate", "-f", "-"], { input: text, encoding: "utf8" });
+    assert.deepEqual([status, stderr], [0, ""], page);
+  }
+});
+
 test("the ports are those of the settings", () => {
   const table = textOf("docs/configuration.md");
   const ports: Readonly<Record<string, number>> = {

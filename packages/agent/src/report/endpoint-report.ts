@@ -19,7 +19,7 @@ export interface EndpointReport {
   /** Of the kernel; "*" is all, "" one that is found by its addresses. */
   readonly interfaceName: string;
   readonly addresses: readonly string[];
-  /** Undefined: nothing was reported yet. error: its rules are not in the kernel. */
+  /** Undefined: nothing was reported yet. error: a host endpoint that guards no interface of this host. */
   readonly status?: EndpointStatus;
   readonly tiers: readonly TierReport[];
   /** What judges where no tier decides. */

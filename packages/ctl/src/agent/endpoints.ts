@@ -36,10 +36,10 @@ interface Tier {
 /** bulrushctl endpoints [NAME...] */
 export const endpoints: Command = {
   name: "endpoints",
-  summary: "Show what the agent of this host guards, by which policies, and whether it is in the kernel",
+  summary: "Show what the agent of this host guards, and by which policies",
   usage: ["endpoints [NAME...] [--socket PATH] [-o FORMAT]"],
   description: [
-    "Asks the agent of this host for its pods and host endpoints as it has them now: interface, addresses, the policies that judge each, in the order in which packets meet them, and whether their rules are in the kernel (up; down: the interface is not there or not up; error: they could not be written). Before that, how far the agent is, and what it waits for.",
+    "Asks the agent of this host for its pods and host endpoints as it has them now: interface, addresses, the policies that judge each, in the order in which packets meet them, and whether it is up. A pod is down while its interface is not there, not up, or not configured yet; a host endpoint while its interface is not up, and in error where it guards no interface of this host. Before that, how far the kernel is: in-sync once it has all that is wanted, retrying while a write fails.",
     "What the datastore says is what `explain --live` judges; this is what has come to the host. NAME is namespace/pod or a host endpoint; exit code 1 where the host does not have it.",
   ],
   options: [SOCKET_OPTION, outputOption(FORMATS, "text")],

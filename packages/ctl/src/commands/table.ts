@@ -89,7 +89,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "endpoints",
-    summary: "Show what the agent of this host guards, by which policies, and whether it is in the kernel",
+    summary: "Show what the agent of this host guards, and by which policies",
     load: async () => (await import("../agent/endpoints.ts")).endpoints,
   },
   {
