@@ -1,5 +1,5 @@
 import { messageOf, must } from "@bulrush/base";
-import { canonicalCidr, parseAddress, parseCidr } from "@bulrush/ip";
+import { canonicalCidr, formatAddress, parseAddress, parseCidr } from "@bulrush/ip";
 import type { ToDataplane } from "@bulrush/proto";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import type { DriftItem } from "../drift/drift-report.ts";
@@ -43,7 +43,8 @@ const NOTHING: RoutesResult = {
 };
 
 /**
- * A route and, where the MAC is known, a neighbour for each address of each local workload; tunnels, and routes to the
+ * A route and, where the MAC is known, a neighbour for each address of each local workload that is not down by its owner's
+ * wish (another one may have its address); tunnels, and routes to the
  * workloads of other hosts. Before an address goes from
  * one workload to the next, its tracked flows are deleted. One round is `release`, then `apply`.
  */
@@ -102,8 +103,9 @@ export class RoutesManager implements Manager {
 
   completeDeferredWork(): void {
     for (const name of this.#dirty) {
-      const workload = this.#endpoints.ownerOf(name);
-      this.#noteBgpPeer(name, workload?.endpoint.local_bgp_peer !== undefined);
+      const owner = this.#endpoints.ownerOf(name);
+      this.#noteBgpPeer(name, owner?.endpoint.local_bgp_peer !== undefined);
+      const workload = owner?.endpoint.state === "active" ? owner : undefined;
       for (const [family, table] of this.#tables)
         table.setRoutes("local-workload", name, workload === undefined ? [] : this.#targets(workload, family));
       const hasRoutes = workload !== undefined && this.#migrations.priorityOf(name) !== "none";
@@ -263,7 +265,7 @@ function neighboursOf({ endpoint }: LocalWorkload): Map<string, string> {
   if (endpoint.mac === "") return macs;
   for (const net of endpoint.ipv4_nets) {
     const cidr = parseCidr(net);
-    if (cidr?.prefixLength === 32) macs.set(net.slice(0, net.indexOf("/")), endpoint.mac);
+    if (cidr?.prefixLength === 32) macs.set(formatAddress(cidr), endpoint.mac);
   }
   return macs;
 }
