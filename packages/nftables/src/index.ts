@@ -59,3 +59,4 @@ export {
 export { Transaction } from "./transaction.ts";
 export type { NftChange, NftWatch, NftWatchOptions } from "./watch/nft-watch.ts";
 export { openNftWatch } from "./watch/open-nft-watch.ts";
+export { protocolNumber } from "./wire/protocol.ts";

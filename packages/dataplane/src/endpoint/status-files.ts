@@ -99,7 +99,8 @@ function statusText({ ipv4_nets, ipv6_nets, local_bgp_peer: peer, mac, name }: L
 
 /** As a segment of a URL's path: what has a meaning there is escaped, and so is the blank that joins the parts. */
 function escaped(part: string): string {
-  return encodeURIComponent(part)
+  // Half a surrogate pair is no text: it stands there as what a file can say of it.
+  return encodeURIComponent(part.toWellFormed())
     .replaceAll(/%(?:24|26|2B|3D|3A|40)/g, (code) => decodeURIComponent(code))
     .replaceAll(/[!*'()]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -5,6 +5,7 @@ import type { DriftReport } from "../drift/drift-report.ts";
 import { notReady } from "../drift/inspect-kernel.ts";
 import type { DataplaneEvents, InspectableDataplane } from "../handle.ts";
 import type { Kernel } from "../kernel/kernel.ts";
+import { readableMessage } from "../input/readable-message.ts";
 import { Interfaces } from "../manager/interfaces.ts";
 import type { RoutesResult } from "../route/routes-manager.ts";
 import type { DataplaneStatus } from "../status.ts";
@@ -226,8 +227,11 @@ class DataplaneLoop implements InspectableDataplane {
     return inspectRunning(this.#running, this.#options.kernel, this.#clock.monotonicMs(), this.#dirty);
   }
 
-  #onMessage(message: ToDataplane): void {
+  #onMessage(received: ToDataplane): void {
     this.#counters.messages++;
+    const message = readableMessage(received, (of, what) =>
+      this.#options.events.onLog?.("error", "Leave out what cannot be read", { of, what: what.slice(0, 10) }),
+    );
     this.#running ??= this.#start(message.msg === "ConfigUpdate" ? message.config : new Map());
     if (message.msg === "InSync") this.#datastoreInSync = true;
     this.#running.state.onUpdate(message);

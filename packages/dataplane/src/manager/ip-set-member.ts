@@ -1,4 +1,5 @@
 import { canonicalCidr, parseIPv4 } from "@bulrush/ip";
+import { protocolNumber } from "@bulrush/nftables";
 import type { IPSetType } from "@bulrush/proto";
 import type { Family } from "../render/statements.ts";
 
@@ -18,7 +19,9 @@ export function placeMember(type: IPSetType, member: string): PlacedMember | und
   if (type !== "IP_AND_PORT") return type === "IP" && address?.part === "net" ? undefined : address;
   const port = /^,([a-z0-9]+):([0-9]{1,5})$/.exec(member.slice(comma));
   if (comma < 0 || port === null || address === undefined || address.part === "net") return undefined;
-  return { ...address, element: `${address.element} . ${port[1] ?? ""} . ${port[2] ?? ""}` };
+  const [, protocol = "", number = ""] = port;
+  if (protocolNumber(protocol) === undefined || Number(number) > 0xffff) return undefined;
+  return { ...address, element: `${address.element} . ${protocol} . ${number}` };
 }
 
 /** The element for a member that is a single IPv4 address, as most are by far: no more than a look at each character. */
