@@ -1,10 +1,10 @@
-import type { ChainState, RuleState } from "@bulrush/nftables";
+import type { ChainState, RuleState, Statement } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { flowLogRules } from "../flow-log/flow-log-rule.ts";
 import { chain, commented, type Layer, layered, rule } from "./layer.ts";
 import type { GroupedTier } from "../manager/policy-groups.ts";
 import { type Direction, profileChain } from "./names.ts";
-import { groupChain } from "./policy-groups.ts";
+import { groupChain, STRIDE } from "./policy-groups.ts";
 import { commentText } from "./rule/comment.ts";
 import {
   clearMark,
@@ -48,8 +48,9 @@ export interface EndpointChainInput {
 
 /** Rules that are the same in every endpoint chain of a layer: made once, so that comparing them costs nothing. */
 interface CommonRules {
-  /** To a chain, while no policy of the tier has passed the packet on. */
+  /** To a chain, and to a chain while nothing has decided over the packet. */
   readonly jumps: Map<string, RuleState>;
+  readonly jumpsIfUndecided: Map<string, RuleState>;
   readonly established: RuleState;
   readonly invalid: RuleState;
   readonly clearVerdict: RuleState;
@@ -68,6 +69,7 @@ function common(layer: Layer, config: DataplaneConfig): CommonRules {
   const { accept, pass } = config.marks;
   const made: CommonRules = {
     jumps: new Map(),
+    jumpsIfUndecided: new Map(),
     established: rule(established(), ...allow(layer, config)),
     invalid: rule(invalid(), ...deny(layer, config)),
     clearVerdict: rule(clearMark(accept + pass)),
@@ -127,18 +129,26 @@ function tunnelRules({ kind, direction, layer }: EndpointChainInput, config: Dat
   return rules;
 }
 
+/**
+ * Each tier asks its policies and groups in turn. Undecided packets are what most jumps are made for: only every fifth
+ * asks first whether the packet is accepted, and leaves with it if so.
+ *
+ *     nothing is passed    jump 1, if undecided: jump 2, 3, 4, 5    accepted: return    if undecided: jump 6, 7, ...
+ *     accepted: return     not passed: deny
+ */
 function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config: DataplaneConfig): RuleState[] {
-  const { pass } = config.marks;
-  const shared = common(layer, config);
-  const { returnAccepted, untrackAccepted } = shared;
+  const { accept, pass } = config.marks;
+  const { jumps, jumpsIfUndecided, returnAccepted, untrackAccepted } = common(layer, config);
+  const leave = kind === "untracked" ? [untrackAccepted, returnAccepted] : [returnAccepted];
   const rules: RuleState[] = [];
   for (const { endsIn, groups, name } of tiers) {
     rules.push(commented(commentText(`Start of tier ${name}`), clearMark(pass)));
-    for (const group of groups) {
-      rules.push(jumpTo(layered(layer, groupChain(direction, group)), shared, pass));
-      if (kind === "untracked") rules.push(untrackAccepted);
-      rules.push(returnAccepted);
+    for (const [i, group] of groups.entries()) {
+      const target = layered(layer, groupChain(direction, group));
+      if (i > 0 && i % STRIDE === 0) rules.push(...leave);
+      rules.push(i === 0 ? jumpTo(target, jumps) : jumpTo(target, jumpsIfUndecided, unmarked(accept + pass)));
     }
+    if (groups.length > 0) rules.push(...leave);
     // Untracked and pre-DNAT policy only adds to what normal policy says: nothing ends there.
     const ends = kind === "workload" || kind === "host" || kind === "forward";
     if (ends && endsIn !== "Pass")
@@ -158,12 +168,12 @@ function tierRules({ direction, kind, layer, tiers }: EndpointChainInput, config
 const MAX_JUMPS = 16_384;
 
 /** Endpoints under the same policies have the same rules. */
-function jumpTo(chainName: string, { jumps }: CommonRules, pass: number): RuleState {
-  let made = jumps.get(chainName);
+function jumpTo(chainName: string, known: Map<string, RuleState>, ...condition: readonly Statement[]): RuleState {
+  let made = known.get(chainName);
   if (made === undefined) {
-    made = rule(unmarked(pass), jump(chainName));
-    if (jumps.size >= MAX_JUMPS) jumps.clear();
-    jumps.set(chainName, made);
+    made = rule(...condition, jump(chainName));
+    if (known.size >= MAX_JUMPS) known.clear();
+    known.set(chainName, made);
   }
   return made;
 }

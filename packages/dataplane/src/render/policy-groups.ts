@@ -7,7 +7,7 @@ import { type Direction, policyChain, policyWord } from "./names.ts";
 import { jump, match, meta, RETURN, unmarked, verdict } from "./statements.ts";
 
 /** Jumps between two looks at whether the packet is decided. */
-const STRIDE = 5;
+export const STRIDE = 5;
 
 /**
  * Consecutive policies of a tier that apply to the same endpoints, since their selectors are equal. A group of several
