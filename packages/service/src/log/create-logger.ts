@@ -1,16 +1,10 @@
-import { closeSync, openSync } from "node:fs";
+import { openSync } from "node:fs";
 import { isatty } from "node:tty";
-import {
-  destination,
-  type DestinationStream,
-  multistream,
-  type Logger as PinoLogger,
-  pino,
-  stdTimeFunctions,
-} from "pino";
+import { type DestinationStream, multistream, type Logger as PinoLogger, pino, stdTimeFunctions } from "pino";
 import { messageOf } from "@bulrush/base";
 import { ServiceError } from "../errors.ts";
 import { cleanFields } from "./fields.ts";
+import { LogSink } from "./log-sink.ts";
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from "./logger.ts";
 import { prettyLine } from "./pretty.ts";
 
@@ -28,8 +22,8 @@ export interface LoggerOptions {
   readonly program: string;
   readonly outputs: readonly LogOutput[];
   /**
-   * True: a reader that does not read costs lines, never time: beyond 1 MiB of waiting text a line is dropped and
-   * counted. False (default): writing waits.
+   * True: a reader that does not read costs lines, never time. False (default): writing waits. Beyond 1 MiB of waiting
+   * text a line is dropped and counted.
    */
   readonly dropWhenBlocked?: boolean;
 }
@@ -45,8 +39,6 @@ export interface RootLogger extends Logger {
   /** Flushes and closes the files. Nothing may be logged after it. */
   close(): void;
 }
-
-const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** Throws SERVICE_LOG_FILE when a file cannot be opened. */
 export function createLogger(options: LoggerOptions): RootLogger {
@@ -121,32 +113,13 @@ function openOutput(output: LogOutput, dropWhenBlocked: boolean): OpenOutput {
   const fd = to === "stdout" ? 1 : to === "stderr" ? 2 : openLogFile(to.file);
   const terminal = isatty(fd);
   const pretty = output.format === "pretty" || (output.format !== "json" && terminal);
-  const sink = destination({
-    dest: fd,
-    sync: !dropWhenBlocked,
-    ...(dropWhenBlocked && { maxLength: MAX_WAITING_BYTES }),
-  });
-  let dropped = 0;
-  sink.on("drop", () => dropped++);
-  // A reader that went away (EPIPE) must not end a daemon.
-  sink.on("error", () => dropped++);
+  const sink = new LogSink({ fd, isAsync: dropWhenBlocked });
   return {
-    stream: { write: (line: string) => void sink.write(pretty ? prettyLine(line, terminal) : line) },
-    flush: () => tryFlush(() => sink.flushSync()),
-    dropped: () => dropped,
-    close: () => {
-      tryFlush(() => sink.flushSync());
-      if (fd > 2) closeSync(fd);
-    },
+    stream: { write: (line: string) => sink.write(pretty ? prettyLine(line, terminal) : line) },
+    flush: () => sink.flush(),
+    dropped: () => sink.dropped,
+    close: () => sink.close(),
   };
-}
-
-function tryFlush(flush: () => void): void {
-  try {
-    flush();
-  } catch {
-    // The output is gone or not open yet: there is nobody to tell.
-  }
 }
 
 function openLogFile(path: string): number {
