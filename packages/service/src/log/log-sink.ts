@@ -13,6 +13,8 @@ const MAX_CHUNK_BYTES: number = 16 * 1024;
 const BUSY_MS = 50;
 /** So long the end of the process waits for it. */
 const FLUSH_MS = 1000;
+/** Enough for another thread to write what it has, if anybody reads. */
+const IN_FLIGHT_MS = 20;
 
 /** Flushed when the process ends. */
 const open = new Set<LogSink>();
@@ -57,6 +59,8 @@ export class LogSink {
 
   /** Writes what waits, as far as it can be written. */
   flush(): void {
+    // Lines that come before these: they are not to be overtaken, nor cut off by the end of the process.
+    if (this.#isWriting) sleep(IN_FLIGHT_MS);
     this.#writeAll(performance.now() + FLUSH_MS);
   }
 
