@@ -171,6 +171,61 @@ test("explain takes a service as its backends", async () => {
   }
 });
 
+test("explain takes the pods that a service selects for its backends, where the manifests have no slices, and says so", async () => {
+  const pod = (name: string, ip: string, port: number, phase = "Running"): object => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "shop", labels: { app: "front" } },
+    spec: { nodeName: "n", containers: [{ name: "c", ports: [{ name: "web", containerPort: port }] }] },
+    status: { phase, podIP: ip },
+  });
+  const service = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "front", namespace: "shop" },
+    spec: {
+      selector: { app: "front" },
+      ports: [
+        { port: 80, targetPort: "web" },
+        { name: "b", port: 81 },
+      ],
+    },
+  };
+  const pods = [pod("a", "10.0.7.1", 8080), pod("b", "10.0.7.2", 8081), pod("c", "10.0.7.3", 8082, "Succeeded")];
+  const path = shopWith(
+    "selected",
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } },
+    service,
+    ...pods,
+  );
+  const ask = (port: string): Promise<Answer> =>
+    answer("-f", path, "--from", "198.51.100.1", "--to", "service:shop/front", "--port", port);
+  const said = await ask("80");
+  assert.deepEqual(
+    said.backends?.map(({ to, port }) => [to, port]),
+    [
+      ["10.0.7.1", 8080],
+      ["10.0.7.2", 8081],
+    ],
+  );
+  assert.deepEqual(
+    (await ask("81")).backends?.map(({ port }) => port),
+    [81, 81],
+  );
+  const { out } = await runCli([
+    "explain",
+    "-f",
+    path,
+    "--from",
+    "1.1.1.1",
+    "--to",
+    "service:shop/front",
+    "--port",
+    "80",
+  ]);
+  assert.match(out, /^note: No EndpointSlice of service shop\/front is here: the pods that it selects/m);
+});
+
 test("explain --live reads the datastore of the environment", async () => {
   const directory = join(TESTDATA, "shop");
   const argv = ["explain", "--live", "--from", "shop/web", "--to", "shop/db", "--port", "5432", "-o", "json"];

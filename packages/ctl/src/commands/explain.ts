@@ -1,5 +1,5 @@
 import { messageOf } from "@bulrush/base";
-import { type FlowText, parseFlow, targetsOf } from "@bulrush/calc";
+import { type FlowText, type FlowVerdict, parseFlow } from "@bulrush/calc";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
@@ -106,7 +106,7 @@ async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
   };
   const world = await readExplained(args, io);
   const explainer = await explainerFor(world);
-  const targets = targetsOf(explainer.updates, text);
+  const targets = explainer.targets(text);
   if ("problem" in targets) throw inputError(targets.problem);
   const { service } = targets;
   const parsed = targets.flows.map((target) => ({ ...target, ...parseFlow(target, explainer.ends) }));
@@ -116,7 +116,7 @@ async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
     return { to: String(target.to), flow: target.flow };
   });
   const verdicts = await withSources(
-    flows.map(({ flow }) => explainer.explain(flow, true)),
+    flows.map(({ flow }) => withNote(explainer.explain(flow, true), targets.note)),
     args.has("live") ? storeReader(io) : manifestReader(world),
   );
   const answers = verdicts.flatMap((verdict, i) => (flows[i] === undefined ? [] : [{ ...flows[i], verdict }]));
@@ -166,18 +166,23 @@ async function* answers(
 }
 
 function answerOf(text: FlowText, explainer: Explainer, withSteps: boolean): Record<string, unknown> {
-  const targets = targetsOf(explainer.updates, text);
+  const targets = explainer.targets(text);
   if ("problem" in targets) return { error: targets.problem };
   const backends: Record<string, unknown>[] = [];
   for (const target of targets.flows) {
     const parsed = parseFlow(target, explainer.ends);
     if ("problem" in parsed) return { error: parsed.problem };
-    const record = verdictRecord(explainer.explain(parsed.flow, withSteps), withSteps);
+    const verdict = withNote(explainer.explain(parsed.flow, withSteps), targets.note);
+    const record = verdictRecord(verdict, withSteps);
     if (targets.service === undefined) return record;
     backends.push({ to: target.to, port: target.port, ...record });
   }
   const verdicts = new Set(backends.map(({ verdict }) => verdict));
   return { verdict: verdicts.size === 1 ? [...verdicts][0] : "mixed", backends };
+}
+
+function withNote(verdict: FlowVerdict, note: string | undefined): FlowVerdict {
+  return note === undefined ? verdict : { ...verdict, notes: [...(verdict.notes ?? []), note] };
 }
 
 /** Only the fields of a flow are kept: they come back with the answer. */

@@ -1,4 +1,4 @@
-import { type FlowText, type FlowVerdict, type Outcome, parseFlow, targetsOf } from "@bulrush/calc";
+import { type FlowText, type FlowVerdict, type Outcome, parseFlow } from "@bulrush/calc";
 import type { Explainer } from "../flow/explain-input.ts";
 import { decidedBy } from "../flow/print-verdict.ts";
 import type { PolicyTest, SideExpectation } from "./test-file.ts";
@@ -29,7 +29,7 @@ export interface TestResult {
 /** Judges every flow of a test; a service stands for its backends. A flow that cannot be judged fails it. */
 export function runTest(test: PolicyTest, explainer: Explainer): TestResult {
   const flows = test.flows.flatMap((flow): FlowResult[] => {
-    const targets = targetsOf(explainer.updates, flow);
+    const targets = explainer.targets(flow);
     return "problem" in targets ? [{ flow, error: targets.problem, differences: [] }] : targets.flows.map(judge);
   });
   function judge(flow: FlowText): FlowResult {
