@@ -18,6 +18,7 @@ import {
   startMetrics,
   switchableLogger,
   type TriedSettings,
+  waitForSlowAddresses,
 } from "@bulrush/service";
 import { serveAdminSocket } from "./admin/admin-socket.ts";
 import { FlowRing } from "./admin/flow-ring.ts";
@@ -54,6 +55,7 @@ export interface DaemonOptions {
  */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
   growHeapBy(HEAP_GROWTH_PERCENT);
+  waitForSlowAddresses();
   const clock = systemClock({ keepAlive: true });
   const early = switchableLogger(createLogger({ program: PROGRAM, outputs: [{ to: "stdout", level: "info" }] }));
   const shutdown = createShutdown({ logger: early, clock, timeoutMs: STOP_TIMEOUT_MS });
@@ -109,7 +111,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const flows = new FlowRing();
   let dataplane: InspectableDataplane | undefined;
   let logsFlows = false;
-  let report: Agent["report"] = () => undefined;
+  let running: Pick<Agent, "explain" | "report"> = { explain: () => undefined, report: () => undefined };
   if (config.AdminSocketPath !== "")
     shutdown.onStop(
       "admin socket",
@@ -118,7 +120,8 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
         clock,
         logger,
         inspect: () => dataplane?.inspect(),
-        report: () => report(),
+        report: () => running.report(),
+        explain: (flow) => running.explain(flow),
         flows: () => (logsFlows ? flows : undefined),
       }),
     );
@@ -172,7 +175,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
       healthServer.update(healthSettings(now.values));
     },
   });
-  report = () => agent.report();
+  running = agent;
   shutdown.onStop("agent", () => agent.stop());
   void agent.start();
   startup.report({ live: true, ready: true, detail: "started" });

@@ -48,6 +48,7 @@ export type { HealthRow } from "./health/table.ts";
 export { type LiveServer, liveServer } from "./http/live-server.ts";
 export { type HttpServerHandle, type HttpServerOptions, serveHttp } from "./http/server.ts";
 export { CLIENT_AUTH_MODES, type ClientAuthMode, type HttpTlsOptions } from "./http/tls.ts";
+export { waitForSlowAddresses } from "./lifecycle/connect-patience.ts";
 export {
   createShutdown,
   type Shutdown,

@@ -11,6 +11,7 @@ import {
   settle,
   type SignalSource,
   startMetrics,
+  waitForSlowAddresses,
 } from "@bulrush/service";
 import type { TyphaConfig } from "../config/typha-config.ts";
 import { createTypha } from "../create-typha.ts";
@@ -40,6 +41,7 @@ const STOP_EXTRA_MS = 10_000;
  */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
   keepNurserySmall();
+  waitForSlowAddresses();
   const clock = systemClock({ keepAlive: true });
   const first = readSettings(options.env, options.configFile).loaded.values;
   const early = openEarlyLog(first);
