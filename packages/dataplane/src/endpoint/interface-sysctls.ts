@@ -109,7 +109,14 @@ export class InterfaceSysctls {
     failures: string[],
     onWarning: (message: string) => void,
   ): boolean {
-    for (const { optional, path, value } of this.#settings(name, workload, sysctls)) {
+    let settings: readonly Setting[];
+    try {
+      settings = this.#settings(name, workload, sysctls);
+    } catch (error) {
+      failures.push(`Read settings for ${name}: ${messageOf(error)}`);
+      return false;
+    }
+    for (const { optional, path, value } of settings) {
       try {
         const current = sysctls.read(path);
         // No such setting: the interface is gone again, or the family is off. Its end comes as an event.

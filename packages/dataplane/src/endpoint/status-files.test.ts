@@ -85,6 +85,24 @@ describe("StatusFiles", () => {
     assert.equal(files.texts.get(PATH), TEXT);
   });
 
+  it("writes and removes all others, where one cannot be written or removed", () => {
+    const other = { endpoint, id: { ...id, workload: "default/z" } };
+    const directory = "/var/run/calico/endpoint-status";
+    files.write(`${directory}/k8s long`, "{}");
+    files.write(`${directory}/k8s stale`, "{}");
+    files.refused = "long";
+    const long = { endpoint, id: { ...id, workload: `default/long${"x".repeat(240)}` } };
+    const { failures } = status.apply(files, [long, A, other], 0);
+    assert.equal(failures.length, 2);
+    assert.deepEqual([...files.texts.keys()].sort(), [
+      PATH,
+      `${directory}/k8s default%2Fz eth0`,
+      `${directory}/k8s long`,
+    ]);
+    status.apply(files, [long, A], 50);
+    assert.deepEqual([...files.texts.keys()].sort(), [PATH, `${directory}/k8s long`]);
+  });
+
   it("E4: createDataplane() writes files once it is in sync, and takes them away", async () => {
     const host = new FakeHost();
     host.files.write("/run/x/endpoint-status/old", "{}");

@@ -38,48 +38,62 @@ export class StatusFiles {
     this.#directory = `${prefix.replace(/\/+$/, "")}/${DIRECTORY}`;
   }
 
-  /** To be called once the dataplane is in sync, with the endpoints that are up. Never throws. */
+  /**
+   * To be called once the dataplane is in sync, with the endpoints that are up. One file that cannot be written, or removed,
+   * keeps no other from it. Never throws.
+   */
   apply(files: HostFiles, up: Iterable<LocalWorkload>, nowMs: number): StatusFilesResult {
     const wanted = new Map<string, LocalWorkload>();
     for (const workload of up) wanted.set(statusFileName(workload.id), workload);
-    try {
-      if (nowMs >= this.#nextCheckMs) this.#check(files, wanted);
-      for (const name of this.#written.keys())
-        if (!wanted.has(name)) {
+    const failures: string[] = [];
+    const attempt = (step: () => void): void => {
+      try {
+        step();
+      } catch (error) {
+        failures.push(`Write endpoint status in ${this.#directory}: ${messageOf(error)}`);
+      }
+    };
+    if (nowMs >= this.#nextCheckMs) attempt(() => this.#check(files, wanted, attempt));
+    for (const name of this.#written.keys())
+      if (!wanted.has(name))
+        attempt(() => {
           files.remove(this.#pathOf(name));
           this.#written.delete(name);
-        }
-      for (const [name, { endpoint }] of wanted) {
-        const written = this.#written.get(name);
-        if (written?.endpoint === endpoint) continue;
+        });
+    for (const [name, { endpoint }] of wanted) {
+      const written = this.#written.get(name);
+      if (written?.endpoint === endpoint) continue;
+      attempt(() => {
         const text = statusText(endpoint);
         if (written?.text !== text) files.write(this.#pathOf(name), text);
         this.#written.set(name, { endpoint, text });
-      }
-    } catch (error) {
+      });
+    }
+    if (failures.length > 0) {
       // What was done is not known: all is compared with what is there at the next call.
       this.#nextCheckMs = nowMs;
       const againAtMs = nowMs + this.#retryMs;
       this.#retryMs = Math.min(RETRY.mostMs, this.#retryMs * 2);
-      return { failures: [`Write endpoint status in ${this.#directory}: ${messageOf(error)}`], againAtMs };
+      return { failures, againAtMs };
     }
     this.#retryMs = RETRY.firstMs;
     if (nowMs >= this.#nextCheckMs) this.#nextCheckMs = nowMs + CHECK_MS;
-    return { failures: [], againAtMs: this.#nextCheckMs };
+    return { failures, againAtMs: this.#nextCheckMs };
   }
 
   /** Compares with the directory: what is not wanted goes, what is not as wanted will be written. */
-  #check(files: HostFiles, wanted: ReadonlyMap<string, LocalWorkload>): void {
+  #check(files: HostFiles, wanted: ReadonlyMap<string, LocalWorkload>, attempt: (step: () => void) => void): void {
     this.#written.clear();
-    for (const name of files.list(this.#directory)) {
-      const workload = wanted.get(name);
-      if (workload === undefined) {
-        files.remove(this.#pathOf(name));
-        continue;
-      }
-      const text = files.read(this.#pathOf(name));
-      if (text === statusText(workload.endpoint)) this.#written.set(name, { endpoint: workload.endpoint, text });
-    }
+    for (const name of files.list(this.#directory))
+      attempt(() => {
+        const workload = wanted.get(name);
+        if (workload === undefined) {
+          files.remove(this.#pathOf(name));
+          return;
+        }
+        const text = files.read(this.#pathOf(name));
+        if (text === statusText(workload.endpoint)) this.#written.set(name, { endpoint: workload.endpoint, text });
+      });
   }
 
   #pathOf(name: string): string {

@@ -74,6 +74,7 @@ class DataplaneLoop implements InspectableDataplane {
   #dirty = false;
   #failed: string | undefined;
   readonly #failures = new RecentFailures();
+  readonly #fileFailures = new RecentFailures();
   #mark: number | undefined;
   #passScheduled = false;
   #passDone: Promise<void> = Promise.resolve();
@@ -313,7 +314,9 @@ class DataplaneLoop implements InspectableDataplane {
     const nowMs = this.#clock.monotonicMs();
     const ready = [...statuses.up()].filter(({ endpoint }) => routes.isTried(endpoint.name));
     const result = statusFiles?.apply(this.#options.kernel.files, ready, nowMs);
-    for (const failure of result?.failures ?? []) this.#options.events.onLog?.("warn", failure, {});
+    const failures = result?.failures ?? [];
+    if (failures.length > 0 && this.#fileFailures.hasNews(failures, nowMs))
+      for (const failure of failures.slice(0, 10)) this.#options.events.onLog?.("warn", failure, {});
     if (result?.againAtMs !== undefined) this.#wakeIn("status files", Math.max(0, result.againAtMs - nowMs));
   }
 

@@ -173,6 +173,15 @@ describe("interfaces, routes and settings", () => {
     });
   });
 
+  it("goes on where a setting cannot be read", async () => {
+    host.sysctls.unreadable = "conf/default/rp_filter";
+    await host.send(dataplane, ...WORLD);
+    assert.deepEqual([host.fatal, host.status?.phase, host.routes.listing().length], [[], "retrying", 2]);
+    host.sysctls.unreadable = undefined;
+    await host.advance(500);
+    assert.equal(host.status?.phase, "in-sync");
+  });
+
   it("makes no router of a host that has no rules yet", async () => {
     host.nft.failRuns(refusal());
     await dataplane.send(WORLD);

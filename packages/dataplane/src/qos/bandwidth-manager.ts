@@ -48,13 +48,15 @@ export class BandwidthManager implements DeviceWork {
       return NO_DEVICE_WORK;
     }
     const asked = new Set(this.#dirty);
+    /** Interfaces of which a write has failed: the next rounds are those of the others. */
+    const stuck = new Set<string>();
     const failures: string[] = [];
     let writes = 0;
     let drift = 0;
     const repaired: DriftItem[] = [];
     try {
       for (let round = 0; round < ROUNDS; round++) {
-        const { operations, owners } = this.#plan(access, isResync, names);
+        const { operations, owners } = without(stuck, this.#plan(access, isResync, names));
         if (operations.length === 0) break;
         writes += operations.length;
         const isDrift = (name: string): boolean => this.#listedOnce && round === 0 && !asked.has(name);
@@ -62,8 +64,10 @@ export class BandwidthManager implements DeviceWork {
         drift += drifted.length;
         repaired.push(...driftOf(new Set(drifted), operations, owners));
         const failed = access.apply(operations).filter(({ error }) => !hasErrno(error, "ENODEV", "ENOENT"));
-        failures.push(...failed.map(({ error }) => error.message));
-        if (failed.length > 0) break;
+        for (const { error, index } of failed) {
+          failures.push(error.message);
+          stuck.add(owners[index] ?? "");
+        }
       }
     } catch (error) {
       failures.push(`Set bandwidth: ${messageOf(error)}`);
@@ -105,12 +109,7 @@ export class BandwidthManager implements DeviceWork {
     return { ingress: tokenBucketOf(controls, "ingress", mtu), egress: tokenBucketOf(controls, "egress", mtu) };
   }
 
-  /** Operations, each with the name of the workload interface that it is about. */
-  #plan(
-    access: RouteAccess,
-    isResync: boolean,
-    names: ReadonlySet<string>,
-  ): { readonly operations: readonly RouteOperation[]; readonly owners: readonly string[] } {
+  #plan(access: RouteAccess, isResync: boolean, names: ReadonlySet<string>): Plan {
     const links = access.links();
     const byName = new Map(links.map((link) => [link.name, link]));
     const qdiscs = qdiscsByDevice(access.qdiscs());
@@ -142,6 +141,12 @@ export class BandwidthManager implements DeviceWork {
   }
 }
 
+interface Plan {
+  readonly operations: readonly RouteOperation[];
+  /** For each operation, the workload interface that it is about. */
+  readonly owners: readonly string[];
+}
+
 /** Queue devices whose interface is gone. */
 function stale(links: readonly Link[], wanted: ReadonlySet<string>): Link[] {
   return links.filter(({ kind, name }) => kind === "ifb" && name.startsWith(QUEUE_DEVICE_PREFIX) && !wanted.has(name));
@@ -155,6 +160,12 @@ function qdiscsByDevice(qdiscs: readonly Qdisc[]): Map<number, Qdisc[]> {
     else list.push(qdisc);
   }
   return byDevice;
+}
+
+function without(stuck: ReadonlySet<string>, { operations, owners }: Plan): Plan {
+  if (stuck.size === 0) return { operations, owners };
+  const isLeft = (_: unknown, i: number): boolean => !stuck.has(owners[i] ?? "");
+  return { operations: operations.filter(isLeft), owners: owners.filter(isLeft) };
 }
 
 /** What the operations of these interfaces say, each with the interface that it is about in `owners`. */

@@ -203,6 +203,19 @@ describe("BandwidthManager", () => {
     assert.deepEqual(writes(), []);
   });
 
+  it("sets that of others at once, where one interface takes none", () => {
+    link(7, "calib");
+    kernel.queues.refusing.add(7);
+    endpoints.onUpdate(workload("b", { qos_controls: BOTH }));
+    endpoints.onUpdate(workload("a", { qos_controls: BOTH }));
+    assert.equal(manager.apply(kernel, 0).failures.length, 1);
+    assert.deepEqual(buckets(), [`${QUEUE} 2500000`, "calia 1250000"]);
+    assert.equal(kernel.queues.filters(5).length, 1);
+    kernel.queues.refusing.clear();
+    writes();
+    assert.equal(buckets().length, 4);
+  });
+
   it("tells of a kernel without queue devices, and tries again", () => {
     kernel.missingKinds.add("ifb");
     endpoints.onUpdate(workload("a", { qos_controls: BOTH }));

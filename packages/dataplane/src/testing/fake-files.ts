@@ -8,6 +8,8 @@ export class FakeFiles implements HostFiles {
   readonly writes: string[] = [];
   /** Writes fail while it is set. */
   isFull = false;
+  /** Paths that hold this text can neither be written nor removed. */
+  refused: string | undefined;
 
   read(path: string): string | undefined {
     return this.texts.get(path);
@@ -20,11 +22,17 @@ export class FakeFiles implements HostFiles {
 
   write(path: string, text: string): void {
     if (this.isFull) throw new Error("no space left");
+    this.#check(path);
     this.writes.push(path);
     this.texts.set(path, text);
   }
 
   remove(path: string): void {
+    this.#check(path);
     this.texts.delete(path);
+  }
+
+  #check(path: string): void {
+    if (this.refused !== undefined && path.includes(this.refused)) throw new Error(`name too long: ${path}`);
   }
 }

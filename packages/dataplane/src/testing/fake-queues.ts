@@ -7,6 +7,8 @@ export class FakeQueues {
   readonly #isDevice: (index: number) => boolean;
   readonly #qdiscs = new Map<string, Qdisc>();
   readonly #filters = new Map<number, Filter[]>();
+  /** Devices that take no qdisc. */
+  readonly refusing: Set<number> = new Set();
   /** How often qdiscs were listed. */
   listings = 0;
 
@@ -46,6 +48,7 @@ export class FakeQueues {
     const key = `${device} ${parent}`;
     if (!this.#isDevice(device)) return "ENODEV";
     if (operation.kind === "replace-qdisc") {
+      if (this.refusing.has(device)) return "EINVAL";
       const { qdisc } = operation;
       const bucket = qdisc.kind === "tbf" ? { bucket: qdisc.bucket } : {};
       this.#qdiscs.set(key, { device, kind, handle: 1, parent, ...bucket });

@@ -6,11 +6,14 @@ export class FakeSysctls implements Sysctls {
   readonly writes: string[] = [];
   /** Writes of paths that hold this text fail. */
   failing: string | undefined;
+  /** Reads of paths that hold this text fail. */
+  unreadable: string | undefined;
   /** Paths that do not exist. */
   readonly missing: Set<string> = new Set();
   readonly #values = new Map<string, string>([["kernel/osrelease", "6.18.44-test"]]);
 
   read(path: string): string | undefined {
+    if (this.unreadable !== undefined && path.includes(this.unreadable)) throw new Error("EIO: i/o error");
     return this.missing.has(path) ? undefined : (this.#values.get(path) ?? "0");
   }
 
