@@ -111,7 +111,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const flows = new FlowRing();
   let dataplane: InspectableDataplane | undefined;
   let logsFlows = false;
-  let running: Pick<Agent, "explain" | "report"> = { explain: () => undefined, report: () => undefined };
+  let report: Agent["report"] = () => undefined;
   if (config.AdminSocketPath !== "")
     shutdown.onStop(
       "admin socket",
@@ -120,8 +120,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
         clock,
         logger,
         inspect: () => dataplane?.inspect(),
-        report: () => running.report(),
-        explain: (flow) => running.explain(flow),
+        report: () => report(),
         flows: () => (logsFlows ? flows : undefined),
       }),
     );
@@ -175,7 +174,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
       healthServer.update(healthSettings(now.values));
     },
   });
-  running = agent;
+  report = () => agent.report();
   shutdown.onStop("agent", () => agent.stop());
   void agent.start();
   startup.report({ live: true, ready: true, detail: "started" });
