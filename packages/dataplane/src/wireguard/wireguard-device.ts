@@ -299,8 +299,10 @@ export class WireguardDeviceManager implements DeviceWork {
     const family = this.#family;
     const table = this.#config.wireguardTables[family];
     const plan = this.#hosts.plan(this.#publicKey ?? "");
+    const isReady = round.failures.length === 0;
     write(round, planRoutes(table, device, plan, access.routes({ family, table }), family));
-    if (round.failures.length > 0) return;
+    // A route that fails is one host's; without the rule nobody's packets are encrypted.
+    if (!isReady) return;
     write(round, planRules(this.#ownRule(), table, rulesOf(access, family)));
   }
 

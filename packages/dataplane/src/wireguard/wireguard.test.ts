@@ -110,6 +110,18 @@ describe("WireguardDeviceManager", () => {
     await dataplane.stop();
   });
 
+  it("encrypts for all others, where the route of one host is refused", async () => {
+    kernel.routes.failWritesOf = "10.65.3.0/26";
+    await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
+    assert.deepEqual(rules(), [RULE]);
+    assert.ok(table().includes(`10.65.2.0/26 dev ${DEVICE} proto 80 metric 0`));
+    assert.equal(kernel.status?.phase, "retrying");
+    kernel.routes.failWritesOf = undefined;
+    await kernel.advance(2000);
+    assert.deepEqual([table().length, kernel.status?.phase], [3, "in-sync"]);
+    await dataplane.stop();
+  });
+
   it("does not encrypt what goes to two hosts with one key, nor to one with our own key or none", async () => {
     await start(ON, ...CLUSTER, keyOf("oak", OWN), keyOf("elm", ELM), keyOf("ash", ELM));
     assert.deepEqual([peers(), table().filter((route) => !route.endsWith("throw"))], [[], []]);
