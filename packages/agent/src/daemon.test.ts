@@ -93,6 +93,8 @@ test("the daemon with bad settings says so in its readiness and starts once they
   const [status, table] = await get(port, "/readiness");
   assert.equal(status, 503);
   assert.match(table, /FelixStartup .* NOT READY +bad settings: TLS to Typha needs all of its settings/);
+  daemon.kill("SIGUSR1");
+  await daemon.line("SIGUSR1: there is no heap profile to write");
   writeFileSync(configFile, settings);
   await daemon.line("Starting");
   daemon.kill("SIGINT");

@@ -58,6 +58,8 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   waitForSlowAddresses();
   const clock = systemClock({ keepAlive: true });
   const early = switchableLogger(createLogger({ program: PROGRAM, outputs: [{ to: "stdout", level: "info" }] }));
+  // Left alone, the runtime would open its debugger's port, to every process of the host.
+  process.on("SIGUSR1", () => early.warn("SIGUSR1: there is no heap profile to write"));
   const shutdown = createShutdown({ logger: early, clock, timeoutMs: STOP_TIMEOUT_MS });
   const health = new HealthAggregator(clock);
   const startup = health.register("FelixStartup");
