@@ -73,7 +73,7 @@ export class Directory {
     for (const update of updates) this.#dispatcher.dispatch(update);
   }
 
-  /** Ids of the policies that a staged policy stands for: to replace them, or to delete them. */
+  /** Ids of the policies that a staged policy would replace. */
   get replacedByStaged(): ReadonlySet<string> {
     const out = new Set<string>();
     for (const { key } of this.#policies.values())

@@ -155,6 +155,17 @@ test("Explainer says why other policies do not apply", () => {
   ]);
 });
 
+test("Explainer leaves out what staged policies would delete", () => {
+  const explainer = new Explainer({ deletedByStaged: new Set(["GlobalNetworkPolicy/p"]) });
+  explainer.update([...PODS, onDb("p", [DENY]), onDb("q", [ALLOW])].map(({ key, value }) => update(key, value)));
+  const flow = { source: { workload: "shop/web" }, destination: { workload: "shop/db" }, protocol: "tcp", port: 80 };
+  const verdict = explainer.explain(flow, true);
+  assert.equal(verdict.verdict, "deny");
+  assert.equal(verdict.staged, "allow");
+  assert.equal(brief(verdict.ingress?.staged), "allow default GlobalNetworkPolicy/q 0");
+  assert.equal(verdict.egress?.staged, undefined);
+});
+
 test("Explainer names at most 50 policies that do not apply", () => {
   const many = Array.from({ length: 60 }, (_, i) => policy(`p${i}`, { selector: "app == 'x'" }));
   assert.equal(ingressOf(many).unselected?.length, 50);

@@ -14,6 +14,10 @@ export interface ExplainerOptions {
   readonly parametersOf?: ParametersOf;
   /** Ports that host endpoints always let through. Default: none. */
   readonly failsafe?: FailsafePorts;
+  /**
+   * Ids (`kind/namespace/name`) of policies that staged ones would delete: no update tells of those. Default: none.
+   */
+  readonly deletedByStaged?: ReadonlySet<string>;
 }
 
 /**
@@ -25,10 +29,12 @@ export class Explainer {
   readonly #graph: CalcGraph;
   readonly #directory = new Directory();
   readonly #failsafe: FailsafePorts;
+  readonly #deletedByStaged: ReadonlySet<string>;
   #isInSync = false;
 
   constructor(options: ExplainerOptions = {}) {
     const { config, parametersOf, failsafe } = options;
+    this.#deletedByStaged = options.deletedByStaged ?? new Set();
     this.#failsafe = failsafe ?? { inbound: [], outbound: [] };
     this.#graph = new CalcGraph({
       hostname: "*",
@@ -62,7 +68,7 @@ export class Explainer {
       describeMember: (set, address) => this.#directory.describeMember(set, address),
       unselected: (endpoint, direction) => this.#directory.unselected(endpoint, direction),
       whatIf: true,
-      replacedByStaged: this.#directory.replacedByStaged,
+      replacedByStaged: this.#directory.replacedByStaged.union(this.#deletedByStaged),
     });
   }
 }

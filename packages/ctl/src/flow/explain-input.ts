@@ -12,6 +12,7 @@ import {
 import { felixParametersOf } from "@bulrush/datastore";
 import type { PodResource, Update } from "@bulrush/model";
 import type { World } from "../input/world.ts";
+import { deletedByStaged } from "./deleted-by-staged.ts";
 import { derivedBackends } from "./derived-backends.ts";
 import { failsafePortsOf } from "./failsafe-ports.ts";
 
@@ -33,7 +34,11 @@ type FlowTargets = ReturnType<typeof targetsOf> & { readonly note?: string };
 
 /** The graph with every host's endpoints in it, and what it has sent: the same that an agent would program. */
 export async function explainerFor({ updates, resources }: Omit<World, "problems">): Promise<Explainer> {
-  const options: ExplainerOptions = { parametersOf: felixParametersOf, failsafe: await failsafePortsOf(updates) };
+  const options: ExplainerOptions = {
+    parametersOf: felixParametersOf,
+    failsafe: await failsafePortsOf(updates),
+    deletedByStaged: deletedByStaged(resources.map(({ resource }) => resource)),
+  };
   const explainer = new FlowExplainer(options);
   explainer.update(updates);
   const pods = resources.flatMap(({ resource }) => (resource.kind === "Pod" ? [resource as PodResource] : []));
