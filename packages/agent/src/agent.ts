@@ -1,4 +1,5 @@
 import { Backoff, type CancelTimer, type Clock, messageOf, sleep } from "@bulrush/base";
+import type { FlowText } from "@bulrush/calc";
 import type {
   DataplaneEvents,
   DataplaneHandle,
@@ -13,7 +14,7 @@ import { dataplaneTexts, type FelixConfig, loadFelixConfig, type LocalSources } 
 import { encapsulationChanges, layersOf, type StartConfig, startConfig } from "./config/start-config.ts";
 import { healthTimeoutsMs } from "./config/health-timeouts.ts";
 import { CalcDriver, type RunContents, type RunParts } from "./pipeline/calc-driver.ts";
-import { LiveDataplane } from "./pipeline/live-dataplane.ts";
+import { type HostExplanation, LiveDataplane } from "./pipeline/live-dataplane.ts";
 import { StartCollector } from "./pipeline/start-collector.ts";
 import { AgentHealth } from "./report/agent-health.ts";
 import type { HostReport } from "./report/endpoint-report.ts";
@@ -71,6 +72,8 @@ export interface Agent {
   stop(): Promise<void>;
   /** What this host guards; undefined before the dataplane was started. */
   report(): HostReport | undefined;
+  /** Judges a flow by what this host was told; undefined before the dataplane was started. */
+  explain(flow: FlowText): HostExplanation | undefined;
 }
 
 /**
@@ -367,6 +370,7 @@ export function createAgent(options: AgentOptions): Agent {
       health.stop();
     },
     report: () => dataplane?.report(),
+    explain: (flow) => dataplane?.explain(flow, (id) => driver.describeIpSet(id)),
   };
 }
 

@@ -113,7 +113,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const flows = new FlowRing();
   let dataplane: InspectableDataplane | undefined;
   let logsFlows = false;
-  let report: Agent["report"] = () => undefined;
+  let running: Pick<Agent, "explain" | "report"> = { explain: () => undefined, report: () => undefined };
   if (config.AdminSocketPath !== "")
     shutdown.onStop(
       "admin socket",
@@ -122,7 +122,8 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
         clock,
         logger,
         inspect: () => dataplane?.inspect(),
-        report: () => report(),
+        report: () => running.report(),
+        explain: (flow) => running.explain(flow),
         flows: () => (logsFlows ? flows : undefined),
       }),
     );
@@ -176,7 +177,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
       healthServer.update(healthSettings(now.values));
     },
   });
-  report = () => agent.report();
+  running = agent;
   shutdown.onStop("agent", () => agent.stop());
   void agent.start();
   startup.report({ live: true, ready: true, detail: "started" });

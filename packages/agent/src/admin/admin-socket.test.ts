@@ -7,6 +7,7 @@ import { after, describe, it } from "node:test";
 import { ManualClock } from "@bulrush/base";
 import type { DriftReport, FlowRecord } from "@bulrush/dataplane";
 import { memoryLogger } from "@bulrush/service";
+import type { HostExplanation } from "../pipeline/live-dataplane.ts";
 import type { HostReport } from "../report/endpoint-report.ts";
 import { type AdminSocketOptions, serveAdminSocket } from "./admin-socket.ts";
 import { FlowRing } from "./flow-ring.ts";
@@ -54,6 +55,7 @@ async function serve(options: Partial<AdminSocketOptions> = {}): Promise<Served>
     logger: memoryLogger(),
     inspect: () => Promise.resolve(REPORT),
     report: () => undefined,
+    explain: () => undefined,
     flows: () => undefined,
     ...options,
   });
@@ -99,11 +101,45 @@ describe("serveAdminSocket()", { timeout: 120_000 }, () => {
     await close();
   });
 
+  it("explains the flow that is asked for, and says what is wrong with it", async () => {
+    const asked: unknown[] = [];
+    let answers: (() => HostExplanation)[] = [
+      () => ({ verdict: { verdict: "deny", ipVersion: 4 } }),
+      () => ({ problem: "Unknown pod" }),
+      () => assert.fail("a bug"),
+    ];
+    const { close, path } = await serve({
+      explain(flow) {
+        asked.push(flow);
+        const [next, ...rest] = answers;
+        answers = rest;
+        return next?.();
+      },
+    });
+    const found: unknown[] = [];
+    for (const query of ["from=a%2Fb&to=10.0.0.1&port=80", "from=a%2Fb&protocol=icmp&icmpType=8", ""]) {
+      const answer = await get(path, `/api/v1/explain?${query}`);
+      found.push([answer.statusCode, (await textOf(answer)).trimEnd()]);
+    }
+    assert.deepEqual(found, [
+      [200, '{"verdict":"deny","ipVersion":4}'],
+      [400, "Unknown pod"],
+      [500, "a bug"],
+    ]);
+    assert.deepEqual(asked, [
+      { from: "a/b", to: "10.0.0.1", protocol: "tcp", port: "80" },
+      { from: "a/b", to: "", protocol: "icmp", icmpType: "8" },
+      { from: "", to: "", protocol: "tcp" },
+    ]);
+    await close();
+  });
+
   it("says what it has not", async () => {
     const { close, path } = await serve({ inspect: () => undefined });
     const answers: [string, string, number, RegExp][] = [
       ["GET", "/api/v1/drift", 503, /has not started/],
       ["GET", "/api/v1/endpoints", 503, /has not started/],
+      ["GET", "/api/v1/explain?from=a/b&to=10.0.0.1&port=80", 503, /has not started/],
       ["GET", "/api/v1/flows", 404, /FlowLogsLocalReporter/],
       ["GET", "/else", 404, /\/api\/v1\/drift/],
       ["POST", "/api/v1/drift", 405, /Only GET/],

@@ -3,8 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import { type CancelTimer, type Clock, messageOf } from "@bulrush/base";
+import type { FlowText } from "@bulrush/calc";
 import type { DriftReport } from "@bulrush/dataplane";
 import type { Logger } from "@bulrush/service";
+import type { HostExplanation } from "../pipeline/live-dataplane.ts";
 import type { HostReport } from "../report/endpoint-report.ts";
 import type { FlowLine, FlowRing } from "./flow-ring.ts";
 
@@ -21,6 +23,8 @@ export interface AdminSocketOptions {
   readonly inspect: () => Promise<DriftReport> | undefined;
   /** `undefined` while there is no dataplane. */
   readonly report: () => HostReport | undefined;
+  /** `undefined` while there is no dataplane. */
+  readonly explain: (flow: FlowText) => HostExplanation | undefined;
   /** `undefined` while the flow log is off. */
   readonly flows: () => FlowRing | undefined;
 }
@@ -30,6 +34,8 @@ export interface AdminSocketOptions {
  *
  *     GET /api/v1/drift             the drift report, as one JSON object
  *     GET /api/v1/endpoints         what this host guards, and how far it is, as one JSON object
+ *     GET /api/v1/explain?from=...  the verdict of a flow by what this host was told, as one JSON object; the fields of a
+ *                                   flow are `from`, `to`, `protocol`, `port` and so on
  *     GET /api/v1/flows[?follow=1]  flows that were denied or logged, one JSON object a line; with `follow`, for ever
  *
  * A socket of a process that is gone is replaced; a path that cannot be had is tried again every 10 s, and nothing else
@@ -101,8 +107,9 @@ function answer(options: AdminSocketOptions, request: IncomingMessage, response:
   else if (request.method !== "GET") refuse(response, 405, "Only GET");
   else if (url.pathname === "/api/v1/drift") void answerDrift(options, response);
   else if (url.pathname === "/api/v1/endpoints") answerReport(options.report(), response);
+  else if (url.pathname === "/api/v1/explain") answerExplain(options, response, url.searchParams);
   else if (url.pathname === "/api/v1/flows") answerFlows(options, response, url.searchParams.has("follow"));
-  else refuse(response, 404, "There is /api/v1/drift, /api/v1/endpoints and /api/v1/flows");
+  else refuse(response, 404, "There is /api/v1/drift, /api/v1/endpoints, /api/v1/explain and /api/v1/flows");
 }
 
 /** Never rejects: what the kernel does not tell is the answer of one request. */
@@ -119,6 +126,19 @@ async function answerDrift({ inspect, logger }: AdminSocketOptions, response: Se
 function answerReport(report: object | undefined, response: ServerResponse): void {
   if (report === undefined) refuse(response, 503, "The dataplane has not started");
   else response.writeHead(200, { "content-type": "application/json" }).end(`${JSON.stringify(report)}\n`);
+}
+
+/** Never throws: nobody who asks ends the agent. Repeated fields count once: the last. */
+function answerExplain(options: AdminSocketOptions, response: ServerResponse, fields: URLSearchParams): void {
+  const { from = "", to = "", protocol = "tcp", ...rest } = Object.fromEntries(fields);
+  try {
+    const found = options.explain({ from, to, protocol, ...rest });
+    if (found !== undefined && "problem" in found) refuse(response, 400, found.problem);
+    else answerReport(found?.verdict, response);
+  } catch (error) {
+    options.logger.warn("Cannot explain a flow", { error });
+    refuse(response, 500, messageOf(error));
+  }
 }
 
 function answerFlows(options: AdminSocketOptions, response: ServerResponse, follow: boolean): void {

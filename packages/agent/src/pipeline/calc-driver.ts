@@ -4,6 +4,7 @@ import {
   type CalcGraphOptions,
   type CalcMessage,
   FlushBucket,
+  type IpSetDescription,
   TICK_MS,
 } from "@bulrush/calc";
 import type { CancelTimer, Clock } from "@bulrush/base";
@@ -33,7 +34,8 @@ export interface RunContents {
 }
 
 /** What the driver needs of a graph. */
-export type DrivenGraph = Pick<CalcGraph, "onUpdates" | "onStatusUpdated" | "flush" | "stats">;
+export type DrivenGraph = Pick<CalcGraph, "onUpdates" | "onStatusUpdated" | "flush" | "stats"> &
+  Partial<Pick<CalcGraph, "describeIpSet">>;
 
 interface CalcDriverEvents {
   /** After each batch that went into the graph. */
@@ -121,6 +123,11 @@ export class CalcDriver implements SourceCallbacks {
   /** How big the cluster is; undefined before the graph runs. */
   get stats(): CalcGraph["stats"] | undefined {
     return this.#graph?.stats;
+  }
+
+  /** What an IP set stands for, for people; undefined where it is not known. */
+  describeIpSet(id: string): IpSetDescription | undefined {
+    return this.#graph?.describeIpSet?.(id);
   }
 
   /** Keys gathered before the first in-sync. */

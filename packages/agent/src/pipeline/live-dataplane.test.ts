@@ -4,7 +4,7 @@ import { DataplaneState } from "@bulrush/calc";
 import type { DataplaneEvents, FromDataplane } from "@bulrush/dataplane";
 import type { ToDataplane } from "@bulrush/proto";
 import { COUNTERS } from "../testing/agent-rig.ts";
-import { LiveDataplane } from "./live-dataplane.ts";
+import { type HostExplanation, LiveDataplane } from "./live-dataplane.ts";
 
 const RULE = { action: "allow", src_ip_set_ids: ["s:x"] } as const;
 const ID = { kind: "GlobalNetworkPolicy", namespace: "", name: "p" } as const;
@@ -265,4 +265,30 @@ test("LiveDataplane.report() tells what each endpoint is judged by, and what the
       },
     ],
   });
+});
+
+test("LiveDataplane.explain() judges a flow at a pod of this host by what the dataplane was told", async () => {
+  const { live, at } = await rig();
+  const explained = (from: string): HostExplanation =>
+    live.explain({ from, to: "shop/a", protocol: "tcp", port: "80" }, () => undefined);
+  assert.match(JSON.stringify(explained("10.0.0.1")), /"problem":"Unknown pod/);
+  const policy = { tier: "default", inbound_rules: [{ ...RULE, ip_version: "ANY" }], outbound_rules: [] };
+  const full = { msg: "ActivePolicyUpdate", id: ID, policy } as unknown as ToDataplane;
+  await live.send(
+    WORLD.flatMap((one) => (one.msg === "HostMetadataUpdate" ? [] : one.msg === full.msg ? [full] : [one])),
+  );
+  const verdictOf = (from: string): unknown => {
+    const found = explained(from);
+    return "problem" in found
+      ? found.problem
+      : [found.verdict.verdict, found.verdict.ingress?.policy, found.verdict.notes];
+  };
+  const behind = "This may not be in the kernel yet (starting: the dataplane has said nothing yet)";
+  assert.deepEqual(verdictOf("10.0.0.1"), ["allow", "GlobalNetworkPolicy/p", [behind]]);
+  at(0).events.onStatus?.({ phase: "in-sync", reason: "all is written", ready: true, counters: COUNTERS });
+  assert.deepEqual(verdictOf("10.0.0.3"), ["deny", "", undefined]);
+  await live.send([{ msg: "IPSetDeltaUpdate", id: "s:x", added_members: ["10.0.0.3"], removed_members: [] }]);
+  assert.deepEqual(verdictOf("10.0.0.3"), ["allow", "GlobalNetworkPolicy/p", undefined]);
+  assert.match(String(verdictOf("shop/elsewhere")), /Unknown pod.*own host only/);
+  assert.match(String(verdictOf("fd00::1")), /\S/, "there is no such address at the pod");
 });

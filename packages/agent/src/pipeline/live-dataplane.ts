@@ -1,4 +1,14 @@
-import { DataplaneState, workloadIdText } from "@bulrush/calc";
+import {
+  CalcError,
+  DataplaneState,
+  explainFlow,
+  type FlowText,
+  type FlowVerdict,
+  type IpSetDescription,
+  knownEnds,
+  parseFlow,
+  workloadIdText,
+} from "@bulrush/calc";
 import type {
   DataplaneCounters,
   DataplaneEvents,
@@ -18,6 +28,9 @@ export type StartDataplane = (
 ) => Promise<DataplaneHandle>;
 
 const SLICE = 500;
+
+/** The answer for a flow, or why there is none. */
+export type HostExplanation = { readonly verdict: FlowVerdict } | { readonly problem: string };
 
 /** A dataplane that was started; no two have the same number. */
 interface Started {
@@ -92,6 +105,29 @@ export class LiveDataplane implements DataplaneHandle {
     };
     const { phase = "starting", reason = "the dataplane has said nothing yet" } = this.#status ?? {};
     return { phase, reason, endpoints: endpointReports(this.#state, statuses) };
+  }
+
+  /**
+   * Judges a flow by what this host was told: at pods of its own, with any address as the other end. A problem where the
+   * flow is none, or the agent does not know an end. `describeIpSet`: names sets for people.
+   */
+  explain(text: FlowText, describeIpSet: (id: string) => IpSetDescription | undefined): HostExplanation {
+    const { hostEndpoints } = this.#state;
+    const parsed = parseFlow(text, knownEnds(this.#state, []));
+    if ("problem" in parsed) return { problem: `${parsed.problem}. The agent knows the pods of its own host only` };
+    try {
+      const verdict = explainFlow(this.#state, parsed.flow, { describeIpSet, whatIf: true });
+      const { phase, reason } = this.report();
+      const notes = [
+        ...(verdict.notes ?? []),
+        ...(hostEndpoints.size > 0 ? ["This host has host endpoints: what they say is not judged here"] : []),
+        ...(phase === "in-sync" ? [] : [`This may not be in the kernel yet (${phase}: ${reason})`]),
+      ];
+      return { verdict: { ...verdict, ...(notes.length > 0 && { notes }) } };
+    } catch (error) {
+      if (!(error instanceof CalcError)) throw error;
+      return { problem: error.message };
+    }
   }
 
   send(messages: readonly ToDataplane[]): Promise<void> {

@@ -161,6 +161,36 @@ describe("endpoints", () => {
   });
 });
 
+describe("explain --agent", () => {
+  const ingress = {
+    verdict: "deny",
+    tier: "default",
+    policy: "NetworkPolicy/shop/p",
+    rule: 2,
+    why: "it denies",
+    steps: [],
+  };
+  const verdict = { verdict: "deny", ipVersion: 4, ingress, notes: ["This may not be in the kernel yet"] };
+  const flow = ["--from", "10.0.0.1", "--to", "shop/db", "--port", "80"];
+
+  it("prints what the agent says of a flow", async () => {
+    await agent({ "/api/v1/explain?from=10.0.0.1&to=shop%2Fdb&protocol=tcp&port=80": JSON.stringify(verdict) });
+    const { code, out } = await runCli(["explain", "--agent", "--socket", SOCKET, ...flow]);
+    assert.equal(code, 0);
+    assert.match(out, /^deny {2}10\.0\.0\.1 -> shop\/db {2}TCP 80$/m);
+    assert.match(out, /^ingress: deny by NetworkPolicy\/shop\/p, rule 2 \(tier default\)$/m);
+    assert.match(out, /^note: This may not be in the kernel yet$/m);
+    const json = await runCli(["explain", "--agent", "--socket", SOCKET, ...flow, "-o", "json"]);
+    assert.deepEqual(JSON.parse(json.out), { verdict: "deny", ingress, notes: verdict.notes });
+  });
+
+  it("takes one source only", async () => {
+    const { code, err } = await runCli(["explain", "--agent", "--live", "--socket", SOCKET, ...flow]);
+    assert.equal(code, 2);
+    assert.match(err, /--agent does not go with --live/);
+  });
+});
+
 describe("flows", () => {
   const lines = [FLOW, PING, { lost: 7 }].map((line) => `${JSON.stringify(line)}\n`).join("");
 

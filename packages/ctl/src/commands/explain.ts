@@ -1,12 +1,14 @@
 import { messageOf } from "@bulrush/base";
 import { type FlowText, type FlowVerdict, parseFlow } from "@bulrush/calc";
+import { SOCKET_OPTION } from "../agent/agent-client.ts";
+import { explainByAgent } from "../agent/explain-by-agent.ts";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo } from "../cli/io.ts";
 import { inputError, usageError } from "../errors.ts";
 import { type Explainer, explainerFor } from "../flow/explain-input.ts";
 import { manifestReader, storeReader, withSources } from "../flow/find-source.ts";
-import { verdictRecord, verdictText } from "../flow/print-verdict.ts";
+import { type FlowTitle, verdictRecord, verdictText } from "../flow/print-verdict.ts";
 import { readLines } from "../input/lines.ts";
 import { unreadText } from "../input/manifests.ts";
 import { readWorld, type World, WORLD_OPTIONS } from "../input/world.ts";
@@ -21,16 +23,20 @@ export const explain: Command = {
   usage: [
     "explain -f PATH | --live  --from POD|IP --to POD|IP --protocol PROTO --port PORT [-o FORMAT]",
     "explain -f PATH | --live  --flows FILE [-o FORMAT]",
+    "explain --agent [--socket PATH]  --from POD|IP --to POD|IP --protocol PROTO --port PORT [-o FORMAT]",
   ],
   description: [
     "Judges the first packet of a connection with the same graph that the agents program the kernel from, and names the tier, policy and rule that decide: once for the sender's side (egress), once for the receiver's (ingress). A connection is allowed when every side that is a known pod or host allows it. Rules count from 0.",
     "Where the deciding rule was written is said by file, line of the object and field: one rule of Kubernetes becomes several of an agent, in whose numbers `rules` translates too. It says as well what would decide if the deciding rule were not there, and what would change if staged policies were enforced. Host endpoints on the way are judged in the order of the kernel: doNotTrack, preDNAT, then normal policy for what starts or ends at the host, or applyOnForward for what passes through it. Failsafe ports come first.",
     'A pod is written namespace/name. With --flows, each line of a file (or - for standard input) is a flow, {"from","to","protocol","port"}, and each line out is its answer, in order; a flow that cannot be judged gets {"error"}. One to a service has its "backends", and the verdict of all of them: allow, deny or mixed.',
     "With --steps, and with -o json, the answer has every step that was looked at, with the terms of selectors that fail, and the policies that do not apply to the endpoint, with why.",
+    "With --agent the agent of this host judges, by the very messages that its kernel was programmed from, and says if they may not be in the kernel yet: what --live says and this does not has not come to the host. It knows the pods of its own host; the other end is an address.",
     "A resource that cannot be read is named on standard error, and flows are judged on what stands in its place: nothing, or something that denies. The exit code stays 0; `validate` and `test` give another.",
   ],
   options: [
     ...WORLD_OPTIONS,
+    { name: "agent", doc: "Instead: what the agent of this host was told; at its own pods." },
+    SOCKET_OPTION,
     {
       name: "from",
       value: "POD|IP",
@@ -69,6 +75,10 @@ export const explain: Command = {
       line: "bulrushctl explain -f cluster/ --from 203.0.113.7 --to shop/web --port 80 --steps",
     },
     {
+      what: "does this host do the same? (on the host, as root)",
+      line: "bulrushctl explain --agent --from 10.65.1.10 --to shop/db --port 5432",
+    },
+    {
       what: "a whole list",
       line: `echo '{"from":"shop/web","to":"shop/db","protocol":"TCP","port":5432}' | bulrushctl explain -f cluster/ --flows -`,
     },
@@ -104,6 +114,13 @@ async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
     icmpCode: args.get("icmp-code"),
     ipVersion: args.get("ip-version"),
   };
+  if (args.has("agent")) {
+    const verdict = await explainByAgent(args, text);
+    const withSteps = args.has("steps") || format === "json";
+    if (format !== "text") await printValue(io.out, format, verdictRecord(verdict, withSteps));
+    else await io.out.write(verdictText(titleOf(text, String(text.to)), verdict, io.out, withSteps));
+    return 0;
+  }
   const world = await readExplained(args, io);
   const explainer = await explainerFor(world);
   const targets = explainer.targets(text);
@@ -130,12 +147,16 @@ async function explainOne(args: Arguments, io: CommandIo): Promise<number> {
     return 0;
   }
   for (const [i, { to, flow, verdict }] of answers.entries()) {
-    const port = flow.port === undefined ? "" : ` ${flow.port}`;
-    const title = { from: args.need("from"), to, what: `${String(flow.protocol).toUpperCase()}${port}` };
     if (i > 0) await io.out.write("\n");
-    await io.out.write(verdictText(title, verdict, io.out, withSteps));
+    await io.out.write(verdictText(titleOf({ ...text, ...flow }, to), verdict, io.out, withSteps));
   }
   return 0;
+}
+
+/** The flow as it was asked for, to one of its ends. */
+function titleOf({ from, port, protocol }: Pick<FlowText, "from" | "port" | "protocol">, to: string): FlowTitle {
+  const number = port === undefined ? "" : ` ${String(port as string | number)}`;
+  return { from: String(from), to, what: `${String(protocol).toUpperCase()}${number}` };
 }
 
 /** Says with what is bad that the answers may be other than they would be. */
