@@ -12,17 +12,23 @@ export interface Clock {
   after(delayMs: number, callback: () => void): CancelTimer;
 }
 
+/** The longest that the runtime waits, some 25 days: what is longer it takes for 1 ms. */
+const MAX_TIMER_MS: number = 2 ** 31 - 1;
+
 /** The real clock. Its timers do not keep a process alive unless `keepAlive` is set. */
 export function systemClock(options: { keepAlive?: boolean } = {}): Clock {
-  return {
-    nowMs: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    after(delayMs, callback) {
-      const timer = setTimeout(callback, delayMs);
-      if (options.keepAlive !== true) timer.unref();
-      return () => clearTimeout(timer);
-    },
+  const after: Clock["after"] = (delayMs, callback) => {
+    if (delayMs > MAX_TIMER_MS) {
+      let cancel = after(MAX_TIMER_MS, () => {
+        cancel = after(delayMs - MAX_TIMER_MS, callback);
+      });
+      return () => cancel();
+    }
+    const timer = setTimeout(callback, delayMs);
+    if (options.keepAlive !== true) timer.unref();
+    return () => clearTimeout(timer);
   };
+  return { nowMs: () => Date.now(), monotonicMs: () => performance.now(), after };
 }
 
 /** Resolves after `delayMs`, or rejects with the signal's reason when it aborts first. */
