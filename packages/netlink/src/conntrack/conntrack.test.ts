@@ -6,6 +6,7 @@ import { refusal } from "../message/kernel-answer.ts";
 import { MessageReader } from "../message/message-reader.ts";
 import { MessageWriter } from "../message/message-writer.ts";
 import { NFGEN_BYTES, writeNfgen } from "../message/nfgen.ts";
+import { addressText } from "../route/text-codec.ts";
 import { CTA, decodeFlow } from "./flow-codec.ts";
 import { conntrackOn } from "./open-conntrack.ts";
 
@@ -15,7 +16,7 @@ const DELETE = 0x102;
 const ENOENT = 2;
 const EBUSY = 16;
 
-/** A kernel of IPv4 flows from one address each, without a filtered delete, as before Linux 6.9. */
+/** A kernel of flows from one address each, without a filtered delete, as before Linux 6.9. */
 class Flows {
   readonly sources: Set<string>;
   readonly tried: string[] = [];
@@ -34,9 +35,9 @@ class Flows {
     decode: (message: MessageReader) => T | undefined,
   ): T[] {
     const request = inMessage(build);
-    // Of IPv6 there are none.
-    if (request.u8(0) === 10) return [];
-    return [...this.sources].flatMap((source) => decode(inMessage((writer) => writeFlow(writer, source))) ?? []);
+    const isIPv6 = request.u8(0) === 10;
+    const listed = [...this.sources].filter((source) => source.includes(":") === isIPv6);
+    return listed.flatMap((source) => decode(inMessage((writer) => writeFlow(writer, source))) ?? []);
   }
 
   request(op: string, type: number, _flags: number, build: (writer: MessageWriter) => void): void {
@@ -65,19 +66,21 @@ function inMessage(build: (writer: MessageWriter) => void): MessageReader {
   return reader;
 }
 
-/** linux/netfilter/nfnetlink_conntrack.h: tuples {IP 1 {V4_SRC 1, V4_DST 2}, PROTO 2 {NUM 1}}. */
+/** linux/netfilter/nfnetlink_conntrack.h: tuples {IP 1 {V4_SRC 1, V4_DST 2, V6_SRC 3, V6_DST 4}, PROTO 2 {NUM 1}}. */
 function writeFlow(writer: MessageWriter, source: string): void {
-  writeNfgen(writer, 2);
+  const isIPv6 = source.includes(":");
+  const peer = isIPv6 ? "fd00::99" : "10.0.0.99";
+  writeNfgen(writer, isIPv6 ? 10 : 2);
   for (const [type, from, to] of [
-    [CTA.TUPLE_ORIG, source, "10.0.0.99"],
-    [CTA.TUPLE_REPLY, "10.0.0.99", source],
+    [CTA.TUPLE_ORIG, source, peer],
+    [CTA.TUPLE_REPLY, peer, source],
   ] as const) {
     const tuple = writer.nest(type);
     const ip = writer.nest(1);
     for (const [i, text] of [from, to].entries()) {
       const address = parseAddress(text);
       assert.ok(address !== undefined);
-      writer.attrBytes(i + 1, addressBytes(address));
+      writer.attrBytes(i + (isIPv6 ? 3 : 1), addressBytes(address));
     }
     writer.endNest(ip);
     const protocol = writer.nest(2);
@@ -94,8 +97,8 @@ function readSource(message: MessageReader): string {
     const ip = attributes.nested();
     assert.ok(ip.next() && ip.type === 1);
     const source = ip.nested();
-    assert.ok(source.next() && source.type === 1);
-    return source.bytes().join(".");
+    assert.ok(source.next() && (source.type === 1 || source.type === 3));
+    return addressText(source.bytes()) ?? assert.fail("No address");
   }
   return assert.fail("No flow is named");
 }
@@ -129,6 +132,19 @@ describe("conntrackOn() a kernel that refuses to delete some flows", () => {
       assert.deepEqual(flows.tried, SOURCES);
     });
   }
+
+  for (const [what, run] of [
+    ["deleteFlowsOf()", (flows: Flows) => conntrackOn(flows, "listed").deleteFlowsOf(["10.0.0.2", "fd00::2"])],
+    ["deleteFlowsWhere()", (flows: Flows) => conntrackOn(flows, "listed").deleteFlowsWhere(() => true)],
+  ] as const)
+    it(`${what} deletes those of IPv6 too, where one of IPv4 is refused`, () => {
+      const flows = new Flows(["10.0.0.2", "fd00::2"], new Map([["10.0.0.2", EBUSY]]));
+      assert.throws(
+        () => void run(flows),
+        (error) => hasErrno(error, "EBUSY"),
+      );
+      assert.deepEqual([...flows.sources], ["10.0.0.2"]);
+    });
 
   it("deleteFlowsOf() leaves the flows of other addresses", () => {
     const flows = new Flows(SOURCES, new Map());

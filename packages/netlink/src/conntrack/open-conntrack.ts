@@ -100,7 +100,12 @@ export function conntrackOn(
   }
 
   function deleteFlowsWhere(matches: (flow: Flow) => boolean): number {
-    return deleteListed(4, undefined, matches) + deleteListed(6, undefined, matches);
+    let deleted = 0;
+    const steps = ([4, 6] as const).map((family) => () => {
+      deleted += deleteListed(family, undefined, matches);
+    });
+    allOf(steps);
+    return deleted;
   }
 
   function deleteFlowsOf(addresses: readonly string[]): void {
@@ -109,23 +114,35 @@ export function conntrackOn(
       const address = mustAddress(text);
       byFamily[address.family].add(formatAddress(address));
     }
+    const steps: (() => void)[] = [];
     for (const family of [4, 6] as const) {
       const wanted = byFamily[family];
       if (family === 4 && filteredDelete && wanted.size <= FEW_ADDRESSES)
         for (const address of wanted) {
-          deleteFlows({ originalSource: address });
-          deleteFlows({ replySource: address });
+          steps.push(() => deleteFlows({ originalSource: address }));
+          steps.push(() => deleteFlows({ replySource: address }));
         }
-      else if (wanted.size > 0)
-        deleteListed(
-          family,
-          undefined,
-          ({ original, reply }) => wanted.has(original.source) || wanted.has(reply.source),
-        );
+      else if (wanted.size > 0) {
+        const matches = ({ original, reply }: Flow): boolean => wanted.has(original.source) || wanted.has(reply.source);
+        steps.push(() => void deleteListed(family, undefined, matches));
+      }
     }
+    allOf(steps);
   }
 
   return { flows, deleteFlows, deleteFlowsOf, deleteFlowsWhere, close: () => socket.close() };
+}
+
+/** What fails of one address, or family, holds up no other: the first failure is thrown at the end. */
+function allOf(steps: readonly (() => void)[]): void {
+  let failure: unknown;
+  for (const step of steps)
+    try {
+      step();
+    } catch (error) {
+      failure ??= error;
+    }
+  if (failure !== undefined) throw failure;
 }
 
 /**
