@@ -1,4 +1,5 @@
 export { CONNTRACK_TIMERS, FELIX_FIELDS, type FelixField, type FelixForm } from "./schema/felix-fields.ts";
+export { felixWithoutEffect } from "./schema/felix-without-effect.ts";
 export { closedPolicyForm, closedTierForm } from "./validation/closed-form.ts";
 export type { Issue } from "./validation/issue.ts";
 export { validateResource } from "./validation/validate-resource.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FELIX_FIELDS } from "@bulrush/model";
+import { FELIX_FIELDS, felixWithoutEffect } from "@bulrush/model";
 import { changedSettings, changeTakenBy, withLastGood } from "./config-change.ts";
 import { dataplaneTexts, FELIX_CONFIG, loadFelixConfig, type LocalSources } from "./felix-config.ts";
 
@@ -143,6 +143,14 @@ test("every field of FelixConfiguration is a setting that is known", () => {
     set.warnings.map(({ message }) => message.replace(/^.*because /, "")),
     ["there is no eBPF dataplane", "there is no Windows dataplane"],
   );
+});
+
+test("felixWithoutEffect() says of each field of FelixConfiguration what the table of settings says", () => {
+  for (const { form, parameter } of FELIX_FIELDS.values()) {
+    if (form === "placement") continue;
+    const row = (FELIX_CONFIG as Readonly<Record<string, { readonly noEffect?: string }>>)[parameter];
+    assert.equal(felixWithoutEffect(parameter), row?.noEffect, parameter);
+  }
 });
 
 test("every setting has a sentence or a reason", () => {

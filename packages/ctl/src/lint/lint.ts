@@ -8,6 +8,7 @@ import { portNameWarnings } from "./checks/port-names.ts";
 import { ruleWarnings } from "./checks/rules.ts";
 import { selectorWarnings } from "./checks/selectors.ts";
 import { servicePortWarnings } from "./checks/service-ports.ts";
+import { settingWarnings } from "./checks/settings.ts";
 import { shadowWarnings } from "./checks/shadows.ts";
 import { tierWarnings } from "./checks/tiers.ts";
 import { wordWarnings } from "./checks/words.ts";
@@ -28,6 +29,7 @@ const CHECKS: readonly ((context: LintContext) => Iterable<Warning>)[] = [
   namespaceWarnings,
   servicePortWarnings,
   hostWarnings,
+  settingWarnings,
 ];
 
 /**

@@ -42,6 +42,10 @@ export const WARNING_CODES = [
   "closed-host-endpoint",
   /** The failsafe ports leave out what is needed to mend a policy. */
   "failsafe-port-missing",
+  /** A field of FelixConfiguration that nobody knows. */
+  "unknown-setting",
+  /** A setting that asks for what is not there. */
+  "setting-without-effect",
 ] as const;
 
 export type WarningCode = (typeof WARNING_CODES)[number];

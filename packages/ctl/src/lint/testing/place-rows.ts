@@ -126,4 +126,20 @@ export const PLACE_ROWS: readonly LintRow[] = [
     undefined,
   ],
   ["no host is guarded", "failsafe-port-missing", [felix({ failsafeInboundHostPorts: [] })], undefined],
+
+  ["a setting is misspelt", "unknown-setting", [felix({ ipipEnabld: true })], "spec.ipipEnabld"],
+  ["it is a setting", "unknown-setting", [felix({ ipipEnabled: true })], undefined],
+  ["a setting asks for eBPF", "setting-without-effect", [felix({ bpfEnabled: true })], "spec.bpfEnabled"],
+  [
+    "a setting without effect is off, or as an API server fills it in",
+    "setting-without-effect",
+    [felix({ bpfEnabled: false, bpfConnectTimeLoadBalancing: "TCP", usageReportingEnabled: false })],
+    undefined,
+  ],
+  [
+    "a setting has an effect",
+    "setting-without-effect",
+    [felix({ flowLogsLocalReporter: "Enabled", iptablesNATOutgoingInterfaceFilter: "eth0" })],
+    undefined,
+  ],
 ];
