@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
+import type { Link, Route } from "@bulrush/netlink";
 import { parseDataplaneConfig } from "../config/parse-config.ts";
 import { Interfaces } from "../manager/interfaces.ts";
 import { RulesetManagers } from "../manager/ruleset-managers.ts";
@@ -177,6 +178,36 @@ describe("endpoint settings and status", () => {
       told.push(message),
     );
     assert.equal(told.length, 1, "nothing where all is there");
+  });
+
+  it("HostSysctls lets interfaces with an announced default route hear routers on, and says so", () => {
+    const told: string[] = [];
+    const host = new HostSysctls({ ipForwarding: true, ipv6Support: true });
+    const link = (index: number, name: string) => ({ index, name }) as Link;
+    const links = () => [link(1, "up0"), link(2, "up1"), link(3, "lan0"), link(4, "managed0")];
+    const announced: Route[] = [
+      { destination: "::/0", device: 1, protocol: 9 },
+      { destination: "::/0", hops: [{ device: 2 }], protocol: 9 },
+      { destination: "fd00::/64", device: 3, protocol: 9 },
+      { destination: "::/0", device: 4, protocol: 9 },
+    ];
+    const path = (name: string) => `net/ipv6/conf/${name}/accept_ra`;
+    for (const name of ["up0", "up1", "lan0"]) kernel.write(path(name), "1");
+    const keep = (routes: () => Route[]): void =>
+      host.keepAnnouncedRoutes(kernel, { links, routes }, (message) => told.push(message));
+    keep(() => announced);
+    assert.deepEqual(
+      ["up0", "up1", "lan0", "managed0"].map((name) => kernel.read(path(name))),
+      ["2", "2", "1", "0"],
+    );
+    assert.equal(told.length, 2);
+    for (let i = 0; i < 2; i++)
+      keep(() => {
+        throw new Error("EBUSY");
+      });
+    assert.equal(told.length, 3);
+    host.apply(kernel, () => undefined);
+    keep(() => assert.fail("asked though nothing is due"));
   });
 
   it("HostSysctls turns forwarding on, tells once what it cannot set, and restores what somebody changed", () => {

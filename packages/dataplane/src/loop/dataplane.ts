@@ -66,6 +66,7 @@ class DataplaneLoop implements InspectableDataplane {
   readonly #counters = { messages: 0, applies: 0, applyFailures: 0, routeWrites: 0, lastApplyMs: 0, firstApplyMs: 0 };
   readonly #drift = { route: 0, neighbour: 0, device: 0, sysctl: 0 };
   readonly #startMs: number;
+  readonly #onWarning = (message: string): void => this.#options.events.onLog?.("warn", message, {});
   readonly #abort = new AbortController();
   #queue: Item[] = [];
   #running: Running | undefined;
@@ -267,6 +268,7 @@ class DataplaneLoop implements InspectableDataplane {
       await programmer.apply();
     }
     // Not before the rules: a host that forwards without them lets everything through.
+    state.hostSysctls.keepAnnouncedRoutes(kernel.sysctls, kernel.routes, this.#onWarning);
     this.#sysctlsStep(state.hostSysctls, failures);
     this.#routesStep(state.routes.apply(kernel.routes, this.#clock.monotonicMs()), failures);
     // Once routes say where flows lead.
@@ -321,8 +323,7 @@ class DataplaneLoop implements InspectableDataplane {
   }
 
   #sysctlsStep(part: HostState["hostSysctls" | "sysctls"], failures: string[]): void {
-    const onWarning = (message: string): void => this.#options.events.onLog?.("warn", message, {});
-    const result = part.apply(this.#options.kernel.sysctls, onWarning);
+    const result = part.apply(this.#options.kernel.sysctls, this.#onWarning);
     this.#drift.sysctl += result.drift.length;
     this.#running?.drift.repaired(result.drift);
     failures.push(...result.failures);
