@@ -110,6 +110,17 @@ describe("WireguardDeviceManager", () => {
     await dataplane.stop();
   });
 
+  it("tells its key at once on a host that has come up anew, and sends nothing encrypted before the datastore has it", async () => {
+    const lost = ASH;
+    await start({ ...ON, WireguardHostEncryptionEnabled: "true" }, ...CLUSTER, ELM_KEY, keyOf("oak", lost));
+    assert.deepEqual(told(), [`4 ${OWN}`]);
+    assert.equal(table().filter((route) => route.includes(DEVICE)).length, 0);
+    await kernel.send(dataplane, keyOf("oak", OWN));
+    await kernel.advance(1000);
+    assert.ok(table().includes(`10.65.2.0/26 dev ${DEVICE} proto 80 metric 0`));
+    await dataplane.stop();
+  });
+
   it("encrypts for all others, where the route of one host is refused", async () => {
     kernel.routes.failWritesOf = "10.65.3.0/26";
     await start(ON, ...CLUSTER, ELM_KEY, keyOf("oak", OWN));
