@@ -17,6 +17,8 @@ export interface Mapped {
   readonly key: Key;
   readonly value: Value;
   readonly issues?: readonly ItemIssue[];
+  /** See Processed. Only for a kind of which no two items have one key. Default: false. */
+  readonly isClosedForm?: boolean;
 }
 
 interface Claim {
@@ -74,7 +76,14 @@ class ConflictCache implements UpdateProcessor {
     const claim: Claim = { name, revision: input.revision, path, key: mapped.key, value: mapped.value };
     const issues = mapped.issues ?? [];
     const winner = this.#claim(claim);
-    if (winner === claim) return processed([...outputs, outputOf(claim)], issues);
+    if (winner === claim) {
+      const { isClosedForm = false } = mapped;
+      return {
+        ...processed([...outputs, outputOf(claim)], issues),
+        isClosedForm,
+        ...(isClosedForm && { effect: "left out" }),
+      };
+    }
     const lost = warningAt("", `Not in use: "${winner.name}" has the same ${claim.key.type} key`);
     return processed(outputs, [...issues, lost]);
   }

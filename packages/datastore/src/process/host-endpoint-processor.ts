@@ -4,12 +4,15 @@ import type { ItemIssue } from "../driver/item-issue.ts";
 import { conflictCache } from "./conflict-cache.ts";
 import { errorAt, warningAt } from "./issue.ts";
 import { readPort, readProtocol } from "./policy/port.ts";
-import type { UpdateProcessor } from "./processor.ts";
+import { isUnreadable, type UpdateProcessor } from "./processor.ts";
 import { sortedMap } from "./sorted-map.ts";
 
 const DSCP_ANNOTATION = "qos.projectcalico.org/dscp";
 
-/** Host endpoints. Their key has the node, which is not in the name. */
+/**
+ * Host endpoints. Their key has the node, which is not in the name. One with an address or port that cannot be read
+ * keeps its last good version, as a rule may deny by them; one that was never read well has those that can be read.
+ */
 export function hostEndpointProcessor(): UpdateProcessor {
   return conflictCache(({ item, value }) => {
     const spec = isObject(value?.spec) ? value.spec : {};
@@ -28,6 +31,7 @@ export function hostEndpointProcessor(): UpdateProcessor {
     if (dscp !== undefined && dscpValue === undefined)
       issues.push(warningAt(`metadata.annotations.${DSCP_ANNOTATION}`, `Expected a DSCP, found "${dscp}"; left out`));
     const ports = portsOf(spec["ports"], issues);
+    const isClosedForm = isUnreadable(issues);
     const endpoint: HostEndpoint = {
       name: interfaceName,
       expected_ipv4_addrs: addresses.filter((address) => !address.includes(":")),
@@ -37,7 +41,12 @@ export function hostEndpointProcessor(): UpdateProcessor {
       ...(ports.length > 0 && { ports }),
       ...(dscpValue !== undefined && { qosControls: { dscp: dscpValue } }),
     };
-    return { key: { type: "HostEndpoint", hostname: node, endpoint: item.name }, value: endpoint, issues };
+    return {
+      key: { type: "HostEndpoint", hostname: node, endpoint: item.name },
+      value: endpoint,
+      issues,
+      isClosedForm,
+    };
   });
 }
 
@@ -48,18 +57,22 @@ function isName(value: unknown): value is string {
   return typeof value === "string" && NAME.test(value);
 }
 
-/** The entries of a list; what is none has none, and is named. */
-function entriesOf(field: string, value: unknown, issues: ItemIssue[]): readonly (readonly [number, unknown])[] {
+/** The entries of a list, or undefined for what is none. */
+function entriesOf(value: unknown): readonly (readonly [number, unknown])[] | undefined {
   if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return [...(value as unknown[]).entries()];
-  issues.push(warningAt(`spec.${field}`, `Expected a list, found ${JSON.stringify(value)}; left out`));
-  return [];
+  return Array.isArray(value) ? [...(value as unknown[]).entries()] : undefined;
+}
+
+function noList(value: unknown): string {
+  return `Expected a list, found ${JSON.stringify(value)}`;
 }
 
 /** A profile allows: one less is no danger. */
 function profilesOf(value: unknown, issues: ItemIssue[]): string[] {
   const out: string[] = [];
-  for (const [i, profile] of entriesOf("profiles", value, issues)) {
+  const entries = entriesOf(value);
+  if (entries === undefined) issues.push(warningAt("spec.profiles", `${noList(value)}; left out`));
+  for (const [i, profile] of entries ?? []) {
     if (isName(profile)) out.push(profile);
     else issues.push(warningAt(`spec.profiles[${i}]`, `Expected a name, found ${JSON.stringify(profile)}; left out`));
   }
@@ -68,10 +81,12 @@ function profilesOf(value: unknown, issues: ItemIssue[]): string[] {
 
 function addressesOf(value: unknown, issues: ItemIssue[]): string[] {
   const out: string[] = [];
-  for (const [i, text] of entriesOf("expectedIPs", value, issues)) {
+  const entries = entriesOf(value);
+  if (entries === undefined) issues.push(errorAt("spec.expectedIPs", noList(value)));
+  for (const [i, text] of entries ?? []) {
     const address = typeof text === "string" ? parseAddress(text) : undefined;
     if (address === undefined)
-      issues.push(warningAt(`spec.expectedIPs[${i}]`, `Expected an address, found ${JSON.stringify(text)}; left out`));
+      issues.push(errorAt(`spec.expectedIPs[${i}]`, `Expected an address, found ${JSON.stringify(text)}`));
     else out.push(formatAddress(address));
   }
   return out;
@@ -79,14 +94,16 @@ function addressesOf(value: unknown, issues: ItemIssue[]): string[] {
 
 function portsOf(value: unknown, issues: ItemIssue[]): EndpointPort[] {
   const out: EndpointPort[] = [];
-  for (const [i, entry] of entriesOf("ports", value, issues)) {
+  const entries = entriesOf(value);
+  if (entries === undefined) issues.push(errorAt("spec.ports", noList(value)));
+  for (const [i, entry] of entries ?? []) {
     const fields = isObject(entry) ? entry : {};
     const protocol = readProtocol(fields["protocol"]);
     const port = readPort(fields["port"]);
     const name = fields["name"];
     // v1 has the protocol of an endpoint's port by name only.
     if (typeof protocol !== "string" || !hasPorts(protocol) || typeof port !== "number" || !isName(name))
-      issues.push(warningAt(`spec.ports[${i}]`, "Expected a name, a protocol and a port number; left out"));
+      issues.push(errorAt(`spec.ports[${i}]`, "Expected a name, a protocol and a port number"));
     else out.push({ name, protocol, port });
   }
   return out;

@@ -28,6 +28,8 @@ class Followed {
   readonly #processor;
   readonly #known = new KnownKeys();
   #revision = 0;
+  /** The paths for which the last event sent a value. */
+  sent: readonly string[] = [];
 
   constructor(kind: DatastoreKind, name: string, namespace: string) {
     this.kind = kind;
@@ -52,7 +54,9 @@ class Followed {
     const item = { kind, name, namespace };
     const issues = state === UNREADABLE ? { issues: [ISSUE] } : {};
     const { outputs, isClosedForm } = processSafely(this.#processor, { item, value, revision, ...issues });
-    return outputs.flatMap((output) => deleted(this.#known.apply(output, revision, isClosedForm)));
+    const applied = outputs.map((output) => this.#known.apply(output, revision, isClosedForm));
+    this.sent = applied.flatMap((one) => (typeof one === "object" && one.value !== undefined ? [one.path] : []));
+    return applied.flatMap(deleted);
   }
 
   /** A full list that has the item in this state. */
@@ -112,9 +116,12 @@ const KEPT: readonly (readonly [DatastoreKind, string, string, Parts, readonly S
     "HostEndpoint",
     "h",
     "",
-    { spec: HOST },
+    { spec: { ...HOST, expectedIPs: ["10.0.0.1"], ports: [{ name: "ssh", protocol: "TCP", port: 22 }] } },
     [
       UNREADABLE,
+      { spec: { ...HOST, expectedIPs: ["here"] } },
+      { spec: { ...HOST, expectedIPs: "10.0.0.1" } },
+      { spec: { ...HOST, expectedIPs: ["10.0.0.1"], ports: [{ name: "ssh", protocol: "TCP", port: 0 }] } },
       { spec: {} },
       { spec: { node: "n", interface: "eth0" } },
       { spec: { node: "n", expectedIPs: ["here"] } },
@@ -163,6 +170,7 @@ for (const [kind, name, namespace, good, states] of KEPT) {
       const { keys } = followed;
       assert.ok(keys > 0);
       assert.deepEqual(followed.event(bad), []);
+      assert.ok(kind === "FelixConfiguration" || followed.sent.length === 0, "Nothing is sent in its place");
       assert.deepEqual(followed.list(bad), [], "A full list");
       assert.deepEqual(followed.list(bad), [], "Another one");
       assert.equal(followed.keys, keys);

@@ -229,11 +229,11 @@ test("HostEndpoint: what is wrong with its profiles, ports and addresses is left
   assert.deepEqual(
     result.issues.map(({ severity, field }) => `${severity} ${field}`),
     [
-      "warning spec.expectedIPs",
-      "warning spec.ports[0]",
-      "warning spec.ports[1]",
-      "warning spec.ports[2]",
-      "warning spec.ports[3]",
+      "error spec.expectedIPs",
+      "error spec.ports[0]",
+      "error spec.ports[1]",
+      "error spec.ports[2]",
+      "error spec.ports[3]",
       "warning spec.profiles[1]",
       "warning spec.profiles[2]",
     ],
