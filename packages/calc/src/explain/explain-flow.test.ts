@@ -258,3 +258,11 @@ test("explainFlow() names the enforced policies at whose tier's end a flow is de
     `no rule in tier default matched, and policies in it apply to the endpoint (${listed} and 2 more): the tier denies the rest`,
   );
 });
+
+test("explainFlow() notes that policy does not see what a pod sends to itself", () => {
+  const note = /^A pod reaches its own address without leaving it/;
+  const own = judge([...pods(), onServer("p", [])], { source: { workload: "server" } });
+  assert.equal(own.verdict, "deny");
+  assert.match(own.notes?.[0] ?? "", note);
+  assert.equal(judge([...pods(), onServer("p", [])]).notes, undefined);
+});

@@ -48,7 +48,8 @@ export function explainFlow(state: DataplaneState, flow: Flow, details: ExplainD
   const { verdicts: hosts, notes } = path;
   const workloads = [egress, ingress].filter((side) => side !== undefined);
   const verdicts = [...workloads, ...hosts].map(({ verdict }) => verdict);
-  const allNotes = [...serviceNotes(state, packet), ...notes];
+  const isToItself = source.workload !== undefined && source.workload === destination.workload;
+  const allNotes = [...serviceNotes(state, packet), ...(isToItself ? [TO_ITSELF] : []), ...notes];
   return {
     verdict: overall(verdicts),
     ipVersion: packet.ipVersion,
@@ -64,6 +65,9 @@ export function explainFlow(state: DataplaneState, flow: Flow, details: ExplainD
     }),
   };
 }
+
+const TO_ITSELF =
+  "A pod reaches its own address without leaving it, and no policy sees that: this is what holds where it comes back to itself by a service";
 
 function overall(verdicts: readonly (Decision["verdict"] | "none")[]): "allow" | "deny" {
   return verdicts.includes("deny") ? "deny" : "allow";
