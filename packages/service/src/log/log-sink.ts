@@ -8,7 +8,7 @@ export interface LogSinkOptions {
 
 /** Beyond it a line is dropped. */
 const MAX_WAITING_BYTES: number = 1024 * 1024;
-const MAX_CHUNK_BYTES: number = 16 * 1024;
+const MAX_CHUNK_BYTES: number = 128 * 1024;
 /** Before a reader is tried again that has not read. */
 const BUSY_MS = 50;
 /** So long the end of the process waits for it. */
