@@ -129,3 +129,12 @@ test("validate warns of an action in lower case as of what it counts as, and exi
   const bad = await runCli(["validate", "-f", "-"], policy("permit"));
   assert.equal(bad.code, 1, "what is no word is an error");
 });
+
+test("validate says which field is meant by a misspelt one", async () => {
+  const manifest =
+    "apiVersion: projectcalico.org/v3\nkind: NetworkPolicy\nmetadata: {name: p, namespace: shop}\nspec: {selctor: a == 'b', somethingElse: 1}\n";
+  const { code, err } = await runCli(["validate", "-f", "-"], manifest);
+  assert.equal(code, 1);
+  assert.match(err, /spec\.selctor: Unknown field; is "selector" meant\?; the fields here are tier, /);
+  assert.match(err, /spec\.somethingElse: Unknown field; the fields here are tier, /);
+});

@@ -1,3 +1,4 @@
+import { nearestName } from "@bulrush/base";
 import { isObject, type JsonObject } from "../v3/json-object.ts";
 import { expectedBut, type IssueList } from "./issue.ts";
 
@@ -25,13 +26,15 @@ export function readObject(
   }
   if (known !== undefined) {
     for (const name of Object.keys(value))
-      if (!known.has(name)) issues.add(path === "" ? name : `${path}.${name}`, unknownField(known));
+      if (!known.has(name)) issues.add(path === "" ? name : `${path}.${name}`, unknownField(name, known));
   }
   return value;
 }
 
-function unknownField(known: ReadonlySet<string>): string {
-  return `Unknown field; the fields here are ${[...known].join(", ")}`;
+function unknownField(name: string, known: ReadonlySet<string>): string {
+  const near = nearestName(name, known);
+  const hint = near === undefined ? "" : `; is "${near}" meant?`;
+  return `Unknown field${hint}; the fields here are ${[...known].join(", ")}`;
 }
 
 /** Reads a list; absent reads as empty. */
