@@ -13,8 +13,8 @@ const PORTS = ["src_ports", "dst_ports", "not_src_ports", "not_dst_ports"] as co
 const PROTOCOLS = ["protocol", "not_protocol"] as const;
 const ICMP = ["icmp", "not_icmp"] as const;
 
-/** No IPv4 packet comes from an IPv6 network. */
-const NO_PACKET = { ip_version: 4, src_net: ["::/128"] } as const;
+/** Fields of a rule that matches nothing: no IPv4 packet comes from an IPv6 network. */
+export const NO_PACKET: Pick<DataplaneRule, "ip_version" | "src_net"> = { ip_version: 4, src_net: ["::/128"] };
 
 /**
  * The rules, each with what cannot be read of it closed, at its place: the place names its counter. One that only lets

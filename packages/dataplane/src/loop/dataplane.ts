@@ -236,7 +236,7 @@ class DataplaneLoop implements InspectableDataplane {
     );
     this.#running ??= this.#start(message.msg === "ConfigUpdate" ? message.config : new Map());
     if (message.msg === "InSync") this.#datastoreInSync = true;
-    this.#running.state.onUpdate(message);
+    this.#running.state.onUpdate(this.#running.support.supported(message));
     this.#dirty = true;
   }
 

@@ -5,6 +5,7 @@ import type { DriftItem } from "../drift/drift-report.ts";
 import { DriftWatch } from "../drift/drift-watch.ts";
 import { DataplaneError } from "../errors.ts";
 import { FlowLog } from "../flow-log/flow-log.ts";
+import { KernelSupport } from "../input/kernel-support.ts";
 import { InterfaceMonitor } from "../interface/interface-monitor.ts";
 import { LeftoverCleaner } from "../leftover/leftover-cleaner.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
@@ -177,7 +178,8 @@ export function startRunning(
       onFatal(monitorError(error));
     }
   });
-  return { config: parsed, state, programmer, recheck, monitor, drift, flows, leftovers };
+  const support = new KernelSupport(kernel.nft, (message) => onWarning(message, {}));
+  return { config: parsed, support, state, programmer, recheck, monitor, drift, flows, leftovers };
 }
 
 function monitorError(cause: unknown): DataplaneError {

@@ -17,6 +17,7 @@ import type {
   TableReadback,
 } from "../readback.ts";
 import type { TableFamily } from "../state.ts";
+import type { Statement } from "../statement.ts";
 import { Transaction } from "../transaction.ts";
 import { FakeOperations, FakeRefusal } from "./fake-operations.ts";
 import { type FakeChain, type FakeMap, type FakeSet, type FakeTable, tableKey } from "./fake-state.ts";
@@ -28,6 +29,8 @@ export interface FakeNftOptions {
   readonly hasDevice?: (name: string) => boolean;
   /** False for a kernel without flow tables. Default: true. */
   readonly hasFlowtables?: boolean;
+  /** Statements that this kernel does not have (ENOENT). Default: none. */
+  readonly missingStatements?: ReadonlySet<Statement["kind"]>;
 }
 
 /**
@@ -39,7 +42,7 @@ export interface FakeNftOptions {
  */
 export class FakeNft implements NftConnection {
   readonly #maxBytes: number;
-  readonly #kernel: { readonly hasDevice: (name: string) => boolean; readonly hasFlowtables: boolean };
+  readonly #kernel: Required<Omit<FakeNftOptions, "maxTransactionBytes">>;
   #tables: ReadonlyMap<string, FakeTable> = new Map();
   #generation = 1;
   #lastHandle = 0;
@@ -52,7 +55,8 @@ export class FakeNft implements NftConnection {
 
   constructor(options: FakeNftOptions = {}) {
     this.#maxBytes = options.maxTransactionBytes ?? 64 * 1024 * 1024;
-    this.#kernel = { hasDevice: options.hasDevice ?? (() => true), hasFlowtables: options.hasFlowtables ?? true };
+    const { hasDevice = () => true, hasFlowtables = true, missingStatements = new Set() } = options;
+    this.#kernel = { hasDevice, hasFlowtables, missingStatements };
   }
 
   generation(): number {

@@ -57,6 +57,7 @@ export class FakeOperations {
   readonly #nextHandle: () => RuleHandle;
   readonly #hasDevice: (name: string) => boolean;
   readonly #hasFlowtables: boolean;
+  readonly #missing: ReadonlySet<string>;
   readonly #copied = new Set<string>();
   /** Tables that were put to sleep or woken. */
   readonly #turned = new Set<string>();
@@ -66,8 +67,13 @@ export class FakeOperations {
   constructor(
     tables: ReadonlyMap<string, FakeTable>,
     nextHandle: () => RuleHandle,
-    kernel: { readonly hasDevice: (name: string) => boolean; readonly hasFlowtables: boolean },
+    kernel: {
+      readonly hasDevice: (name: string) => boolean;
+      readonly hasFlowtables: boolean;
+      readonly missingStatements: ReadonlySet<string>;
+    },
   ) {
+    this.#missing = kernel.missingStatements;
     this.#hasDevice = kernel.hasDevice;
     this.#hasFlowtables = kernel.hasFlowtables;
     this.tables = new Map(tables);
@@ -180,6 +186,7 @@ export class FakeOperations {
     place: (rules: readonly FakeRule[], rule: FakeRule) => readonly FakeRule[],
   ): boolean {
     if (!table.chains.has(chain)) refuse("ENOENT");
+    if (rule.statements.some(({ kind }) => this.#missing.has(kind))) refuse("ENOENT");
     for (const { name, use } of ruleSets(rule)) {
       const set = table.sets.get(name) ?? refuse("ENOENT");
       if (use === "map" && set.kind !== "map") refuse("EINVAL");
