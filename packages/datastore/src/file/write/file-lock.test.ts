@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -86,6 +87,32 @@ test("acquireLock() takes an abandoned lock away once, when many see it", async 
     }),
   );
   assert.deepEqual(readdirSync(path), []);
+});
+
+test("acquireLock() takes a lock away that somebody ended in taking away", async () => {
+  const path = directory();
+  const text = JSON.stringify({ ...here, bootId: "another" });
+  writeFileSync(join(path, LOCK_NAME), text);
+  const name = createHash("sha256").update(text).digest("hex").slice(0, 32);
+  writeFileSync(
+    join(path, `.bulrush-lock-${name}.tmp`),
+    JSON.stringify({ ...here, pid: NO_PID, startTime: "1", token: "taker" }),
+  );
+  const lock = await acquireLock(path, { clock, timeoutMs: 60_000 });
+  assert.deepEqual([lock.wasAbandoned, await lock.isHeld()], [true, true]);
+  await lock.release();
+  assert.deepEqual(readdirSync(path), []);
+});
+
+test("acquireLock() leaves a lock alone that another is taking away", async () => {
+  const path = directory();
+  const text = JSON.stringify({ ...here, bootId: "another" });
+  writeFileSync(join(path, LOCK_NAME), text);
+  const name = createHash("sha256").update(text).digest("hex").slice(0, 32);
+  const guard = `.bulrush-lock-${name}.tmp`;
+  writeFileSync(join(path, guard), JSON.stringify({ ...here, token: "taker" }));
+  await assert.rejects(acquireLock(path, { clock, timeoutMs: 0 }), { code: "DATASTORE_LOCKED" });
+  assert.deepEqual(readdirSync(path).sort(), [guard, LOCK_NAME]);
 });
 
 test("release() leaves the lock of a holder that took over", async () => {

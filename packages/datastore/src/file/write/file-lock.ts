@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { promises as fs } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Backoff, type Clock, sleep } from "@bulrush/base";
 import { DatastoreError } from "../../errors.ts";
 import { ignoreMissing, LOCK_CANDIDATE_PREFIX } from "./atomic-write.ts";
@@ -42,9 +42,10 @@ export async function acquireLock(directory: string, { clock, timeoutMs }: LockO
       const holder = await holderOf(path);
       if (holder === undefined) continue;
       if (isGone(holder.owner, owner, clock.nowMs() - holder.sinceMs)) {
-        await takeAway(path, holder, owner.token);
-        wasAbandoned = true;
-        continue;
+        if (await takeAway(path, holder.text, { candidate, owner, clock })) {
+          wasAbandoned = true;
+          continue;
+        }
       }
       if (clock.monotonicMs() >= deadlineMs) throw lockedBy(path, holder);
       await sleep(clock, backoff.nextMs());
@@ -88,21 +89,34 @@ async function linkOnce(from: string, to: string): Promise<boolean> {
   }
 }
 
+interface Taker {
+  /** A file with the taker's own contents. */
+  readonly candidate: string;
+  readonly owner: LockOwner;
+  readonly clock: Clock;
+}
+
 /**
- * Removes the lock of a holder that is gone. Two may try this at once, so it is moved aside first: whoever finds that it
- * moved another lock than the abandoned one puts that back.
+ * Removes a file of a holder that is gone, and says whether it did. Many may try this at once, and the file may have been
+ * replaced by one of a holder that lives: only who has linked the file's own guard may remove it, and contents never come
+ * again, as they have a random token. The guard of somebody who ended in between is removed in the same way.
  */
-async function takeAway(path: string, holder: Holder, token: string): Promise<void> {
-  const aside = `${path}.${token}.tmp`;
-  try {
-    await fs.rename(path, aside);
-  } catch (error) {
-    ignoreMissing(error);
-    return;
+async function takeAway(path: string, text: string, taker: Taker): Promise<boolean> {
+  const name = createHash("sha256").update(text).digest("hex").slice(0, 32);
+  const guard = join(dirname(path), `${LOCK_CANDIDATE_PREFIX}${name}.tmp`);
+  if (!(await linkOnce(taker.candidate, guard))) {
+    const other = await holderOf(guard);
+    if (other !== undefined && isGone(other.owner, taker.owner, taker.clock.nowMs() - other.sinceMs))
+      await takeAway(guard, other.text, taker);
+    return false;
   }
-  const moved = await fs.readFile(aside, "utf8");
-  if (moved !== holder.text) await linkOnce(aside, path);
-  await fs.rm(aside, { force: true });
+  try {
+    if ((await fs.readFile(path, "utf8").catch(ignoreMissing)) !== text) return false;
+    await fs.rm(path, { force: true });
+    return true;
+  } finally {
+    await fs.rm(guard, { force: true });
+  }
 }
 
 function lockedBy(path: string, { owner, sinceMs }: Holder): DatastoreError {
