@@ -6,6 +6,7 @@ import type {
   DataplaneStatus,
   DataplaneWorkerOptions,
   FromDataplane,
+  TrackedFlow,
 } from "@bulrush/dataplane";
 import { createValidationFilter, type Update } from "@bulrush/model";
 import type { HealthAggregator, LiveLog, LoadedConfig, Logger, Metrics, Shutdown } from "@bulrush/service";
@@ -18,6 +19,7 @@ import { type HostExplanation, LiveDataplane } from "./pipeline/live-dataplane.t
 import { StartCollector } from "./pipeline/start-collector.ts";
 import { AgentHealth } from "./report/agent-health.ts";
 import type { HostReport } from "./report/endpoint-report.ts";
+import type { StagedConnections } from "./report/staged-connections.ts";
 import { registerAgentMetrics } from "./report/agent-metrics.ts";
 import type { Held, SourceFactory } from "./source/source.ts";
 import type { StateStore } from "./state/state-store.ts";
@@ -74,6 +76,8 @@ export interface Agent {
   report(): HostReport | undefined;
   /** Judges a flow by what this host was told; undefined before the dataplane was started. */
   explain(flow: FlowText): HostExplanation | undefined;
+  /** What staged policies would change of these connections; undefined before the dataplane was started. */
+  staged(tracked: Iterable<TrackedFlow>): Promise<StagedConnections> | undefined;
 }
 
 /**
@@ -370,6 +374,7 @@ export function createAgent(options: AgentOptions): Agent {
       health.stop();
     },
     report: () => dataplane?.report(),
+    staged: (tracked) => dataplane?.staged(tracked),
     explain: (flow) => dataplane?.explain(flow, (id) => driver.describeIpSet(id)),
   };
 }

@@ -1,6 +1,11 @@
 import { systemClock } from "@bulrush/base";
 import { collectGarbage, growHeapBy } from "@bulrush/base/heap";
-import { type InspectableDataplane, readWireguardDevices, startDataplaneWorker } from "@bulrush/dataplane";
+import {
+  type InspectableDataplane,
+  readTrackedFlows,
+  readWireguardDevices,
+  startDataplaneWorker,
+} from "@bulrush/dataplane";
 import { openStatusStore } from "@bulrush/datastore";
 import { openNftConnection } from "@bulrush/nftables";
 import {
@@ -113,7 +118,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   const flows = new FlowRing();
   let dataplane: InspectableDataplane | undefined;
   let logsFlows = false;
-  let running: Pick<Agent, "explain" | "report"> = { explain: () => undefined, report: () => undefined };
+  const running: { agent?: Agent } = {};
   if (config.AdminSocketPath !== "")
     shutdown.onStop(
       "admin socket",
@@ -122,8 +127,9 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
         clock,
         logger,
         inspect: () => dataplane?.inspect(),
-        report: () => running.report(),
-        explain: (flow) => running.explain(flow),
+        report: () => running.agent?.report(),
+        explain: (flow) => running.agent?.explain(flow),
+        staged: () => running.agent?.staged(readTrackedFlows()),
         flows: () => (logsFlows ? flows : undefined),
       }),
     );
@@ -177,7 +183,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
       healthServer.update(healthSettings(now.values));
     },
   });
-  running = agent;
+  running.agent = agent;
   shutdown.onStop("agent", () => agent.stop());
   void agent.start();
   startup.report({ live: true, ready: true, detail: "started" });

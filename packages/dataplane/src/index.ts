@@ -19,3 +19,4 @@ export type {
 } from "./status.ts";
 export { readWireguardDevices } from "./wireguard/read-wireguard.ts";
 export { startDataplaneWorker } from "./worker/start-worker.ts";
+export { readTrackedFlows, type TrackedFlow } from "./recheck/tracked-flows.ts";

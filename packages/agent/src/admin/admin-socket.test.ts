@@ -56,6 +56,7 @@ async function serve(options: Partial<AdminSocketOptions> = {}): Promise<Served>
     inspect: () => Promise.resolve(REPORT),
     report: () => undefined,
     explain: () => undefined,
+    staged: () => undefined,
     flows: () => undefined,
     ...options,
   });
@@ -95,9 +96,15 @@ describe("serveAdminSocket()", { timeout: 120_000 }, () => {
 
   it("answers with what the host guards", async () => {
     const report: HostReport = { phase: "in-sync", reason: "all is written", endpoints: [] };
-    const { close, path } = await serve({ report: () => report });
-    const answer = await get(path, "/api/v1/endpoints");
-    assert.deepEqual([answer.statusCode, JSON.parse(await textOf(answer))], [200, report]);
+    const staged = { judged: 1, left: 0, changes: [] };
+    const { close, path } = await serve({ report: () => report, staged: () => Promise.resolve(staged) });
+    for (const [name, found] of [
+      ["endpoints", report],
+      ["staged", staged],
+    ] as const) {
+      const answer = await get(path, `/api/v1/${name}`);
+      assert.deepEqual([answer.statusCode, JSON.parse(await textOf(answer))], [200, found]);
+    }
     await close();
   });
 
@@ -139,6 +146,7 @@ describe("serveAdminSocket()", { timeout: 120_000 }, () => {
     const answers: [string, string, number, RegExp][] = [
       ["GET", "/api/v1/drift", 503, /has not started/],
       ["GET", "/api/v1/endpoints", 503, /has not started/],
+      ["GET", "/api/v1/staged", 503, /has not started/],
       ["GET", "/api/v1/explain?from=a/b&to=10.0.0.1&port=80", 503, /has not started/],
       ["GET", "/api/v1/flows", 404, /FlowLogsLocalReporter/],
       ["GET", "/else", 404, /\/api\/v1\/drift/],

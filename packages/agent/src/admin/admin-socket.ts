@@ -8,6 +8,7 @@ import type { DriftReport } from "@bulrush/dataplane";
 import type { Logger } from "@bulrush/service";
 import type { HostExplanation } from "../pipeline/live-dataplane.ts";
 import type { HostReport } from "../report/endpoint-report.ts";
+import type { StagedConnections } from "../report/staged-connections.ts";
 import type { FlowLine, FlowRing } from "./flow-ring.ts";
 
 const RETRY_MS = 10_000;
@@ -25,6 +26,8 @@ export interface AdminSocketOptions {
   readonly report: () => HostReport | undefined;
   /** `undefined` while there is no dataplane. */
   readonly explain: (flow: FlowText) => HostExplanation | undefined;
+  /** `undefined` while there is no dataplane. */
+  readonly staged: () => Promise<StagedConnections> | undefined;
   /** `undefined` while the flow log is off. */
   readonly flows: () => FlowRing | undefined;
 }
@@ -36,6 +39,7 @@ export interface AdminSocketOptions {
  *     GET /api/v1/endpoints         what this host guards, and how far it is, as one JSON object
  *     GET /api/v1/explain?from=...  the verdict of a flow by what this host was told, as one JSON object; the fields of a
  *                                   flow are `from`, `to`, `protocol`, `port` and so on
+ *     GET /api/v1/staged            the connections that staged policies would change, as one JSON object
  *     GET /api/v1/flows[?follow=1]  flows that were denied or logged, one JSON object a line; with `follow`, for ever
  *
  * A socket of a process that is gone is replaced; a path that cannot be had is tried again every 10 s, and nothing else
@@ -105,20 +109,29 @@ function answer(options: AdminSocketOptions, request: IncomingMessage, response:
   const url = URL.parse(request.url ?? "/", "http://agent");
   if (url === null) refuse(response, 400, "Not a path");
   else if (request.method !== "GET") refuse(response, 405, "Only GET");
-  else if (url.pathname === "/api/v1/drift") void answerDrift(options, response);
+  else if (url.pathname === "/api/v1/drift") void answerLater(options, "inspect", response);
+  else if (url.pathname === "/api/v1/staged") void answerLater(options, "staged", response);
   else if (url.pathname === "/api/v1/endpoints") answerReport(options.report(), response);
   else if (url.pathname === "/api/v1/explain") answerExplain(options, response, url.searchParams);
   else if (url.pathname === "/api/v1/flows") answerFlows(options, response, url.searchParams.has("follow"));
-  else refuse(response, 404, "There is /api/v1/drift, /api/v1/endpoints, /api/v1/explain and /api/v1/flows");
+  else
+    refuse(
+      response,
+      404,
+      "There is /api/v1/drift, /api/v1/endpoints, /api/v1/explain, /api/v1/staged and /api/v1/flows",
+    );
 }
 
 /** Never rejects: what the kernel does not tell is the answer of one request. */
-async function answerDrift({ inspect, logger }: AdminSocketOptions, response: ServerResponse): Promise<void> {
+async function answerLater(
+  options: AdminSocketOptions,
+  what: "inspect" | "staged",
+  response: ServerResponse,
+): Promise<void> {
   try {
-    const report = await inspect();
-    answerReport(report, response);
+    answerReport(await options[what](), response);
   } catch (error) {
-    logger.warn("Cannot inspect the kernel", { error });
+    options.logger.warn("Cannot inspect the kernel", { error });
     if (!response.headersSent) refuse(response, 500, messageOf(error));
   }
 }

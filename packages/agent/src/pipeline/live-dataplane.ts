@@ -16,9 +16,11 @@ import type {
   DataplaneStatus,
   EndpointStatus,
   FromDataplane,
+  TrackedFlow,
 } from "@bulrush/dataplane";
 import type { ToDataplane } from "@bulrush/proto";
 import { endpointReports, type HostReport } from "../report/endpoint-report.ts";
+import { type StagedConnections, stagedConnections } from "../report/staged-connections.ts";
 import { replay } from "./replay.ts";
 
 /** Starts a dataplane on the kernel of this process; it does nothing before its first message. */
@@ -128,6 +130,11 @@ export class LiveDataplane implements DataplaneHandle {
       if (!(error instanceof CalcError)) throw error;
       return { problem: error.message };
     }
+  }
+
+  /** See {@link stagedConnections}. */
+  staged(tracked: Iterable<TrackedFlow>): Promise<StagedConnections> {
+    return stagedConnections(this.#state, tracked, () => new Promise((resolve) => setImmediate(resolve)));
   }
 
   send(messages: readonly ToDataplane[]): Promise<void> {

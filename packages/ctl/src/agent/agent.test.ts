@@ -191,6 +191,42 @@ describe("explain --agent", () => {
   });
 });
 
+describe("staged", () => {
+  const change = {
+    from: "10.0.0.1",
+    to: "10.0.0.9",
+    protocol: 6,
+    port: 5432,
+    toPod: "shop/db",
+    now: "allow",
+    staged: "deny",
+    by: "p, rule 1",
+  };
+  const report = { judged: 7, left: 3, changes: [change, { ...change, protocol: 250, port: undefined }] };
+
+  it("prints what would change, by pod where it is one, and what was not looked at", async () => {
+    await agent({ "/api/v1/staged": JSON.stringify(report) });
+    const { code, out, err } = await runCli(["staged", "--socket", SOCKET]);
+    assert.deepEqual([code, err], [0, "3 connections more were not looked at\n"]);
+    const rows = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {2,}/));
+    assert.deepEqual(rows.slice(1), [
+      ["10.0.0.1", "shop/db", "tcp", "5432", "allow", "deny", "p, rule 1"],
+      ["10.0.0.1", "shop/db", "250", "-", "allow", "deny", "p, rule 1"],
+      ["2 of 7 connections would change"],
+    ]);
+  });
+
+  it("gives the report as it is, and says that nothing changes", async () => {
+    await agent({ "/api/v1/staged": JSON.stringify({ judged: 7, left: 0, changes: [] }) });
+    assert.equal((await runCli(["staged", "--socket", SOCKET])).out, "0 of 7 connections would change\n");
+    const { out } = await runCli(["staged", "--socket", SOCKET, "-o", "json"]);
+    assert.deepEqual(JSON.parse(out), { judged: 7, left: 0, changes: [] });
+  });
+});
+
 describe("flows", () => {
   const lines = [FLOW, PING, { lost: 7 }].map((line) => `${JSON.stringify(line)}\n`).join("");
 

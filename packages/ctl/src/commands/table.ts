@@ -103,6 +103,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../agent/flows.ts")).flows,
   },
   {
+    name: "staged",
+    summary: "Show which connections of this host's pods staged policies would end",
+    load: async () => (await import("../agent/staged.ts")).staged,
+  },
+  {
     name: "limits",
     summary: "Work out Typha's connection limit for a cluster that is not there yet",
     load: async () => (await import("../limits/limits.ts")).limits,
