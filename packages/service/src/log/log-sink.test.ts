@@ -34,6 +34,41 @@ test("lines that nothing takes are dropped beyond 1 MiB", () => {
   sink.close();
 });
 
+test("what waits is written once somebody takes it, though 1 MiB has come since", { timeout: 60_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "bulrush-log-"));
+  const path = join(directory, "pipe");
+  execFileSync("mkfifo", [path]);
+  const open = (flags: number): number => openSync(path, flags | constants.O_NONBLOCK);
+  const gone = open(constants.O_RDONLY);
+  const sink = new LogSink({ fd: open(constants.O_WRONLY), isAsync: true });
+  // EPIPE from now on.
+  closeSync(gone);
+  const line = `${"x".repeat(65_535)}\n`;
+  while (sink.dropped === 0) {
+    sink.write(line);
+    await setImmediate();
+  }
+  const reader = open(constants.O_RDONLY);
+  try {
+    const part = Buffer.alloc(line.length);
+    let seen = 0;
+    while (seen === 0) {
+      sink.write(line);
+      await setImmediate();
+      try {
+        seen = readSync(reader, part);
+      } catch (error) {
+        assert.equal((error as NodeJS.ErrnoException).code, "EAGAIN");
+      }
+    }
+    assert.equal(part.toString("latin1", 0, seen), line.slice(0, seen));
+  } finally {
+    sink.close();
+    closeSync(reader);
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test("a reader that is slow gets all lines, in order", async () => {
   const directory = mkdtempSync(join(tmpdir(), "bulrush-log-"));
   const path = join(directory, "pipe");

@@ -21,7 +21,8 @@ const open = new Set<LogSink>();
 
 /**
  * Lines on their way to a file descriptor, in their order. What cannot be written (a full disk, a reader that has gone)
- * waits for the next line to be tried with, up to 1 MiB; it never holds up the end of the process.
+ * waits for the next line to be tried with, up to 1 MiB, and does not hold up the end of the process. A blocking pipe does,
+ * whose reader is there and does not read: Node itself does not end before the thread that writes to it.
  *
  * Invariant: what is being written by another thread is not in `#waiting`, but counts in `#bytes`.
  */
@@ -47,12 +48,14 @@ export class LogSink {
 
   write(text: string): void {
     const line = Buffer.from(text);
-    if (this.#isClosed || this.#bytes + line.length > MAX_WAITING_BYTES) {
-      this.#dropped++;
-      return;
+    const fits = this.#bytes + line.length <= MAX_WAITING_BYTES;
+    if (this.#isClosed || !fits) this.#dropped++;
+    if (this.#isClosed) return;
+    if (fits) {
+      this.#waiting.push(line);
+      this.#bytes += line.length;
     }
-    this.#waiting.push(line);
-    this.#bytes += line.length;
+    // Also for a line that is dropped: by now there may be room for those that wait.
     if (!this.#options.isAsync) this.#writeAll(Number.POSITIVE_INFINITY);
     else if (this.#retry === undefined) this.#next();
   }
