@@ -27,5 +27,6 @@ export interface NftConnection {
   rules(family: TableFamily, name: string): CountedRule[];
   /** The flow tables of a table, with their devices of the moment; none where there is no table. Throws `NFT_READ_FAILED`. */
   flowtables(family: TableFamily, name: string): FlowtableReadback[];
+  /** Frees the sockets. No call may follow it. */
   close(): void;
 }

@@ -18,6 +18,7 @@ export const NFT_ERROR_CODES = {
   invalid: "NFT_INVALID",
 } as const;
 
+/** Match on it, not on messages; what each calls for stands at {@link NFT_ERROR_CODES}. */
 export type NftErrorCode = (typeof NFT_ERROR_CODES)[keyof typeof NFT_ERROR_CODES];
 
 /** One operation that the kernel refused. */
@@ -34,6 +35,7 @@ export interface NftFailure {
   readonly offset?: number;
 }
 
+/** What an error is made of. `op` is the attempted step in words: "Run transaction". Default: no failures, no data. */
 export interface NftErrorOptions {
   readonly code: NftErrorCode;
   readonly op: string;
@@ -45,6 +47,7 @@ export interface NftErrorOptions {
 /** An operational error of nf_tables. */
 export class NftError extends CodedError {
   override readonly name = "NftError";
+  /** The operations that the kernel refused, in its order; empty for codes that name none. */
   readonly failures: readonly NftFailure[];
 
   constructor(message: string, options: NftErrorOptions) {

@@ -55,7 +55,9 @@ export type NftOperation =
       readonly base?: BaseChain;
       readonly exclusive?: boolean;
     }
+  /** Refused (EBUSY) while a rule or a verdict map leads to it; takes its own rules with it. */
   | { readonly kind: "delete-chain"; readonly table: TableRef; readonly chain: string }
+  /** Takes its rules, not the chain. Others may still jump to it. */
   | { readonly kind: "flush-chain"; readonly table: TableRef; readonly chain: string }
   /** At the end of the chain. */
   | { readonly kind: "add-rule"; readonly table: TableRef; readonly chain: string; readonly rule: RuleState }
@@ -67,6 +69,7 @@ export type NftOperation =
       readonly rule: RuleState;
       readonly before?: RuleHandle;
     }
+  /** In the same place, under a new handle, counters at zero. */
   | {
       readonly kind: "replace-rule";
       readonly table: TableRef;

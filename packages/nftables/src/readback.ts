@@ -17,14 +17,19 @@ export interface TableReadback {
   readonly flowtables: ReadonlyMap<string, FlowtableReadback>;
 }
 
+/** A chain as it was read; rules in the order in which packets meet them. */
 export interface ChainReadback {
   readonly name: string;
+  /** Missing for a chain that is only jumped to. */
   readonly base?: BaseChain;
   readonly rules: readonly RuleReadback[];
 }
 
+/** A rule as it was read: not its statements, which the kernel does not keep, but what tells it from others. */
 export interface RuleReadback {
+  /** Names the rule in its chain until it is replaced or deleted. */
   readonly handle: RuleHandle;
+  /** From its user data; missing for a rule without one. */
   readonly comment?: string;
   /**
    * The rule's expressions in canonical text, counters' values left out and anonymous sets spelled out: equal to
@@ -44,6 +49,7 @@ export interface CountedRule {
   readonly counter?: { readonly packets: bigint; readonly bytes: bigint };
 }
 
+/** A named set as it was read. */
 export interface SetReadback {
   readonly name: string;
   /** `undefined` when the set is of a type that we never make; it can only be deleted. */
@@ -57,6 +63,7 @@ export interface SetReadback {
   readonly elements: ReadonlySet<string>;
 }
 
+/** A verdict map as it was read, with all its elements. */
 export interface MapReadback {
   readonly name: string;
   /** `undefined` when the map is of a type that we never make; it can only be deleted. */
@@ -64,9 +71,11 @@ export interface MapReadback {
   readonly elements: ReadonlyMap<string, Verdict>;
 }
 
+/** A flow table as it was read. */
 export interface FlowtableReadback {
   readonly name: string;
   /** False when it is of a kind that we never make (another hook, in hardware); it can only be deleted. */
   readonly isOwnKind: boolean;
+  /** Those that are there at the moment. */
   readonly devices: readonly string[];
 }

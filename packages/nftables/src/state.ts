@@ -6,6 +6,7 @@ export interface TableState {
   readonly name: string;
   readonly chains: ReadonlyMap<string, ChainState>;
   readonly sets: ReadonlyMap<string, SetState>;
+  /** Verdict maps. */
   readonly maps: ReadonlyMap<string, VerdictMapState>;
   /** Default: none. */
   readonly flowtables?: ReadonlyMap<string, FlowtableState>;
@@ -26,8 +27,10 @@ export interface FlowtableState {
   readonly except?: string;
 }
 
+/** Families that we make tables of. `inet` sees packets of IPv4 and IPv6. */
 export type TableFamily = "ip" | "ip6" | "inet" | "arp";
 
+/** A chain, desired. Packets meet the rules in order. */
 export interface ChainState {
   readonly name: string;
   /** Present for a chain that hangs on a kernel hook. */
@@ -35,20 +38,24 @@ export interface ChainState {
   readonly rules: readonly RuleState[];
 }
 
+/** Where a base chain hangs. All but the policy are fixed once it is there: a change of them makes the chain anew. */
 export interface BaseChain {
   readonly type: "filter" | "nat" | "route";
   readonly hook: "prerouting" | "input" | "forward" | "output" | "postrouting";
   /** Lower runs first. */
   readonly priority: number;
+  /** What becomes of a packet that no rule has decided. */
   readonly policy: "accept" | "drop";
 }
 
+/** A rule, desired. Two rules are the same when their statements and comments are. */
 export interface RuleState {
   readonly statements: readonly Statement[];
   /** Printed after the rule and kept in its user data. At most 254 bytes. */
   readonly comment?: string;
 }
 
+/** Types of fields in keys, by nft's names. `ifname` has at most 15 bytes; `mark` is 32 bits. */
 export type KeyField = "ipv4_addr" | "ipv6_addr" | "inet_proto" | "inet_service" | "ifname" | "mark";
 
 /**
@@ -77,6 +84,8 @@ export interface SetState {
 /** A verdict map. */
 export interface VerdictMapState {
   readonly name: string;
+  /** One field only: no concatenations, no intervals. */
   readonly key: KeyField;
+  /** Keys in the canonical text of {@link SetState}. */
   readonly elements: ReadonlyMap<string, Verdict>;
 }

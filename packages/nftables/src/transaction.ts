@@ -7,6 +7,7 @@ import type { Verdict } from "./statement.ts";
  * Building it checks nothing and costs nothing; the connection that runs it encodes it.
  */
 export class Transaction {
+  /** The list itself, not a copy: it grows with later calls. */
   readonly #operations: NftOperation[] = [];
 
   get operations(): readonly NftOperation[] {
@@ -54,6 +55,7 @@ export class Transaction {
     return this.#one({ kind: "add-chain", table, chain, ...(base === undefined ? {} : { base }) });
   }
 
+  /** Refused (EBUSY) while something jumps to it, unless the same transaction took that away before. */
   deleteChain(table: TableRef, chain: string): this {
     return this.#one({ kind: "delete-chain", table, chain });
   }
@@ -66,6 +68,7 @@ export class Transaction {
     return this.#one({ kind: "add-rule", table, chain, rule });
   }
 
+  /** Without `before`, at the chain's beginning. */
   insertRule(table: TableRef, chain: string, rule: RuleState, before?: RuleHandle): this {
     return this.#one({ kind: "insert-rule", table, chain, rule, ...(before === undefined ? {} : { before }) });
   }
@@ -118,6 +121,7 @@ export class Transaction {
     return keys.length === 0 ? this : this.#one({ kind: "delete-map-elements", table, map, keys });
   }
 
+  /** Adds its devices to one that is there already. */
   addFlowtable(table: TableRef, flowtable: FlowtableShape): this {
     return this.push({ kind: "add-flowtable", table, flowtable });
   }

@@ -22,6 +22,7 @@ import { Transaction } from "../transaction.ts";
 import { FakeOperations, FakeRefusal } from "./fake-operations.ts";
 import { type FakeChain, type FakeMap, type FakeSet, type FakeTable, tableKey } from "./fake-state.ts";
 
+/** The kernel and machine that the fake stands for. */
 export interface FakeNftOptions {
   /** Largest transaction in bytes, as the send buffer bounds it. Default 64 MiB. */
   readonly maxTransactionBytes?: number;

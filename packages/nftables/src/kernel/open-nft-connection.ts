@@ -21,6 +21,7 @@ import { NFT_MSG, NFTA_GEN_ID } from "../wire/message-type.ts";
 import { encodeTransaction } from "./encode-transaction.ts";
 import { listCountedRules, listFlowtables, readTableOnce } from "./read-table.ts";
 
+/** Both have defaults that fit a host. */
 export interface NftConnectionOptions {
   /** Where. Default: the calling thread's namespace. */
   readonly namespace?: NamespaceRef;

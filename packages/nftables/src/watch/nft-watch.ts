@@ -25,6 +25,7 @@ export interface NftWatchOptions {
  * in that moment is not told either: compare `generation` before and after.
  */
 export interface NftWatch {
+  /** Calls do not nest: one `resume` is enough. */
   pause(): void;
   resume(): void;
   /** Stops at once; no callback comes after it. Resolves when the file descriptor is closed. */
