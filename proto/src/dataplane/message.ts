@@ -48,8 +48,10 @@ export interface InSync {
   readonly msg: "InSync";
 }
 
+/** The settings of this host, whole, when they are first known and when they change; ahead of all else of a flush. */
 export interface ConfigUpdate {
   readonly msg: "ConfigUpdate";
+  /** By setting name ("LogSeverityScreen"), as text, merged from all sources. */
   readonly config: ReadonlyMap<string, string>;
   /** Raw settings by source: "global", "selector", "host". */
   readonly source_to_raw_config: ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -71,6 +73,7 @@ export interface IPSetUpdate {
   readonly type: IPSetType;
 }
 
+/** Only for a set that was sent whole before. */
 export interface IPSetDeltaUpdate {
   readonly msg: "IPSetDeltaUpdate";
   readonly id: string;
@@ -78,51 +81,65 @@ export interface IPSetDeltaUpdate {
   readonly removed_members: readonly string[];
 }
 
+/** Comes after the last rule that refers to it has gone. */
 export interface IPSetRemove {
   readonly msg: "IPSetRemove";
   readonly id: string;
 }
 
+/** Names one policy: names are unique within kind and namespace alone. */
 export interface PolicyID {
   readonly name: string;
+  /** "" for the global kinds. */
   readonly namespace: string;
   readonly kind: PolicyKind;
 }
 
+/** What one policy says, selectors resolved to IP sets; rules in order of evaluation. */
 export interface DataplanePolicy {
   readonly inbound_rules: readonly DataplaneRule[];
   readonly outbound_rules: readonly DataplaneRule[];
   readonly untracked: boolean;
   readonly pre_dnat: boolean;
+  /** "" for the global kinds. */
   readonly namespace: string;
   readonly tier: string;
   /** Canonical text. */
   readonly original_selector: string;
+  /** As written in the policy: "AssumeNeededOnEveryNode". */
   readonly perf_hints: readonly string[];
 }
 
+/**
+ * A policy that some local endpoint uses, or that asks to be on every host. Replaces the one before; sent ahead of
+ * endpoints that name it.
+ */
 export interface ActivePolicyUpdate {
   readonly msg: "ActivePolicyUpdate";
   readonly id: PolicyID;
   readonly policy: DataplanePolicy;
 }
 
+/** Comes after the last endpoint that named it has gone or changed. */
 export interface ActivePolicyRemove {
   readonly msg: "ActivePolicyRemove";
   readonly id: PolicyID;
 }
 
+/** What one profile says; rules in order of evaluation. */
 export interface DataplaneProfile {
   readonly inbound_rules: readonly DataplaneRule[];
   readonly outbound_rules: readonly DataplaneRule[];
 }
 
+/** A profile that some local endpoint uses; sent before it, as a policy. `id` is its name. */
 export interface ActiveProfileUpdate {
   readonly msg: "ActiveProfileUpdate";
   readonly id: string;
   readonly profile: DataplaneProfile;
 }
 
+/** Comes after the last endpoint that named it has gone or changed. */
 export interface ActiveProfileRemove {
   readonly msg: "ActiveProfileRemove";
   readonly id: string;
@@ -137,35 +154,47 @@ export interface TierInfo {
   readonly default_action: "Deny" | "Pass" | "";
 }
 
+/** Names one endpoint of this host. */
 export interface WorkloadEndpointID {
   /** Only from a graph of all hosts (explain): tells endpoints of one name on two hosts apart. */
   readonly hostname?: string;
   readonly orchestrator: string;
+  /** For Kubernetes: `namespace/pod`. */
   readonly workload: string;
   readonly endpoint: string;
 }
 
+/** A one-to-one mapping of addresses, both ways. */
 export interface NatInfo {
   readonly ext_ip: string;
   readonly int_ip: string;
 }
 
+/** A workload endpoint of this host. Its tiers and then its profiles are in order of evaluation. */
 export interface DataplaneWorkloadEndpoint {
+  /** "active"; anything else drops all its traffic. */
   readonly state: string;
+  /** Interface on the host's side. */
   readonly name: string;
   /** "" when unknown. */
   readonly mac: string;
   readonly profile_ids: readonly string[];
+  /** CIDR text, one address each. */
   readonly ipv4_nets: readonly string[];
   readonly ipv6_nets: readonly string[];
   readonly tiers: readonly TierInfo[];
   readonly ipv4_nat: readonly NatInfo[];
   readonly ipv6_nat: readonly NatInfo[];
+  /** CIDR text: source addresses that it may use beside its own. */
   readonly allow_spoofed_source_prefixes: readonly string[];
   readonly annotations: ReadonlyMap<string, string>;
+  /** Limits by name (`ingressBandwidth` ...), without the DSCP; absent where there are none. */
   readonly qos_controls?: Readonly<Record<string, number | undefined>>;
+  /** Present where a BGPPeer's selector picks it. */
   readonly local_bgp_peer?: { readonly bgp_peer_name: string };
+  /** Directions in which packets may not be redirected past the interface; absent: in none. */
   readonly skip_redir?: { readonly egress: boolean; readonly ingress: boolean };
+  /** The DSCP (0 to 63) of packets that leave it; `destination` "" is all of them. */
   readonly qos_policies: readonly { readonly destination: string; readonly dscp: number }[];
   readonly is_istio_ambient?: boolean;
   readonly live_migration_role?: "none" | "source" | "target";
@@ -173,6 +202,7 @@ export interface DataplaneWorkloadEndpoint {
   readonly live_migration_vmi_name?: string;
 }
 
+/** Replaces what was sent under its id. All policies, profiles and IP sets that it needs were sent before. */
 export interface WorkloadEndpointUpdate {
   readonly msg: "WorkloadEndpointUpdate";
   readonly id: WorkloadEndpointID;
@@ -184,19 +214,26 @@ export interface WorkloadEndpointRemove {
   readonly id: WorkloadEndpointID;
 }
 
+/** A host endpoint of this host. A list of tiers is in order of evaluation, for one kind of policy each. */
 export interface DataplaneHostEndpoint {
   /** Interface name, "*" or "". */
   readonly name: string;
+  /** In order of evaluation, behind `tiers`. */
   readonly profile_ids: readonly string[];
   readonly tiers: readonly TierInfo[];
+  /** Policies with `doNotTrack`, before conntrack. */
   readonly untracked_tiers: readonly TierInfo[];
+  /** Policies with `preDNAT`, ingress only. */
   readonly pre_dnat_tiers: readonly TierInfo[];
+  /** Policies with `applyOnForward`, for traffic that the host forwards. */
   readonly forward_tiers: readonly TierInfo[];
   readonly expected_ipv4_addrs: readonly string[];
   readonly expected_ipv6_addrs: readonly string[];
+  /** The DSCP (0 to 63) of packets that leave; `destination` "" is all of them. */
   readonly qos_policies: readonly { readonly destination: string; readonly dscp: number }[];
 }
 
+/** Replaces what was sent under its id, the name in its key. */
 export interface HostEndpointUpdate {
   readonly msg: "HostEndpointUpdate";
   readonly id: string;
@@ -208,16 +245,19 @@ export interface HostEndpointRemove {
   readonly id: string;
 }
 
+/** A node and its addresses, this host's among them. */
 export interface HostMetadataUpdate {
   readonly msg: "HostMetadataUpdate";
   readonly hostname: string;
   /** CIDR text or "". */
   readonly ipv4_addr: string;
   readonly ipv6_addr: string;
+  /** As text; "" for the cluster's default. */
   readonly asnumber: string;
   readonly labels: ReadonlyMap<string, string>;
 }
 
+/** The node is gone, or nothing is to be told of it any more. */
 export interface HostMetadataRemove {
   readonly msg: "HostMetadataRemove";
   readonly hostname: string;
@@ -263,6 +303,9 @@ export interface NamespaceRemove {
   readonly id: string;
 }
 
+/**
+ * What is at the network: a workload, a host's own address or an end of a tunnel, here (LOCAL) or elsewhere (REMOTE).
+ */
 export type RouteType =
   | "REMOTE_WORKLOAD"
   | "REMOTE_HOST"
@@ -271,31 +314,49 @@ export type RouteType =
   | "REMOTE_TUNNEL"
   | "LOCAL_TUNNEL";
 
+/** All that is known of one network, for whoever writes routes or decides on NAT. Replaces what was said of `dst`. */
 export interface RouteUpdate {
   readonly msg: "RouteUpdate";
+  /** Masked CIDR text. */
   readonly dst: string;
   /** Empty: CIDR info only. */
   readonly types: readonly RouteType[];
+  /** Of the pool around it; "NONE": in no pool for workloads. */
   readonly ip_pool_type: "NONE" | "NO_ENCAP" | "VXLAN" | "IPIP";
+  /** Where it leads; "" where it leads nowhere, as a pool by itself. */
   readonly dst_node_name: string;
+  /** That node's own address in the family of `dst`; "" when unknown. */
   readonly dst_node_ip: string;
+  /** Its pool is "cross-subnet", and that node is in this host's subnet: no tunnel is needed. */
   readonly same_subnet: boolean;
+  /** Its pool masquerades what leaves all pools. */
   readonly nat_outgoing: boolean;
+  /** A workload of this host has the address. */
   readonly local_workload: boolean;
+  /** Which tunnels of that node end at the address. */
   readonly tunnel_type: { readonly ipip: boolean; readonly vxlan: boolean; readonly wireguard: boolean };
+  /** It lies in the block of another node than the one that uses it. */
   readonly borrowed: boolean;
 }
 
+/** `dst` as in the update. */
 export interface RouteRemove {
   readonly msg: "RouteRemove";
   readonly dst: string;
 }
 
+/**
+ * A node's end of the VXLAN tunnels, this host's own among them. A family that is not complete has "" in all three
+ * fields.
+ */
 export interface VXLANTunnelEndpointUpdate {
   readonly msg: "VXLANTunnelEndpointUpdate";
   readonly node: string;
+  /** As stored, else derived from the node's name, alike on every host. */
   readonly mac: string;
+  /** Of the tunnel's device. */
   readonly ipv4_addr: string;
+  /** The node's own, to which the outer packets go. */
   readonly parent_device_ip: string;
   readonly mac_v6: string;
   readonly ipv6_addr: string;
@@ -307,9 +368,11 @@ export interface VXLANTunnelEndpointRemove {
   readonly node: string;
 }
 
+/** A node that has a WireGuard key for IPv4, this host among them. */
 export interface WireguardEndpointUpdate {
   readonly msg: "WireguardEndpointUpdate";
   readonly hostname: string;
+  /** Base64 of 32 bytes. */
   readonly public_key: string;
   readonly interface_ipv4_addr: string;
 }
@@ -319,6 +382,7 @@ export interface WireguardEndpointRemove {
   readonly hostname: string;
 }
 
+/** As {@link WireguardEndpointUpdate}, of the key for IPv6. */
 export interface WireguardEndpointV6Update {
   readonly msg: "WireguardEndpointV6Update";
   readonly hostname: string;
@@ -331,6 +395,7 @@ export interface WireguardEndpointV6Remove {
   readonly hostname: string;
 }
 
+/** The BGPConfiguration `default`, when it is there; all lists empty and all texts "" once it is gone. */
 export interface GlobalBGPConfigUpdate {
   readonly msg: "GlobalBGPConfigUpdate";
   readonly service_cluster_cidrs: readonly string[];
@@ -340,17 +405,22 @@ export interface GlobalBGPConfigUpdate {
   readonly local_workload_peering_ip_v6: string;
 }
 
+/** What the pools ask for; first sent when the datastore is in sync, then on a change. */
 export interface Encapsulation {
   readonly msg: "Encapsulation";
+  /** A setting of the host has the last word, here and in `vxlan_enabled`. */
   readonly ipip_enabled: boolean;
   readonly vxlan_enabled: boolean;
   readonly vxlan_enabled_v6: boolean;
+  /** Some pool has no encapsulation, and its routes are the dataplane's to write. */
   readonly no_encap_needed: boolean;
 }
 
 export interface ServicePort {
+  /** "TCP" where the Service says none. */
   readonly protocol: string;
   readonly port: number;
+  /** 0: none. */
   readonly node_port: number;
 }
 
@@ -358,8 +428,10 @@ export interface ServiceUpdate {
   readonly msg: "ServiceUpdate";
   readonly name: string;
   readonly namespace: string;
+  /** "ClusterIP" where the Service says none. */
   readonly type: string;
   readonly cluster_ips: readonly string[];
+  /** "" for none: what was asked for. What was given stands in `loadbalancer_ingress_ips`. */
   readonly loadbalancer_ip: string;
   readonly external_ips: readonly string[];
   readonly ports: readonly ServicePort[];

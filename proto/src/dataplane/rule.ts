@@ -4,6 +4,7 @@ export interface PortRange {
   readonly last: number;
 }
 
+/** A number from 0 to 255, or a name in lower case ("tcp"). */
 export type RuleProtocol = { readonly number: number } | { readonly name: string };
 
 /** ICMP type alone or with a code. */
@@ -24,6 +25,7 @@ export interface DataplaneRule {
   readonly action: "allow" | "deny" | "log" | "pass";
   readonly ip_version: IPVersion;
   readonly protocol?: RuleProtocol;
+  /** CIDR text. */
   readonly src_net?: readonly string[];
   readonly src_ports?: readonly PortRange[];
   readonly dst_net?: readonly string[];
@@ -45,6 +47,7 @@ export interface DataplaneRule {
   readonly not_dst_ip_set_ids?: readonly string[];
   readonly not_src_named_port_ip_set_ids?: readonly string[];
   readonly not_dst_named_port_ip_set_ids?: readonly string[];
+  /** As written, here and in the fields that follow, to show the rule: no condition. */
   readonly original_src_selector?: string;
   readonly original_dst_selector?: string;
   readonly original_src_namespace_selector?: string;
@@ -66,6 +69,7 @@ export interface DataplaneRule {
   readonly rule_id: string;
 }
 
+/** Of the rule as written, to show it: what matches stands in the IP sets. */
 export interface ServiceAccountMatch {
   readonly selector: string;
   readonly names: readonly string[];

@@ -12,6 +12,7 @@ export const PROTO_ERROR_CODES = {
   PROTO_BAD_FIELD: "A field is missing, of the wrong type or out of bounds; `data.field` names it",
 } as const;
 
+/** Match on it, not on messages. */
 export type ProtoErrorCode = keyof typeof PROTO_ERROR_CODES;
 
 /** What is wrong with bytes from a peer. The connection that they came on is of no more use; nothing else is harmed. */

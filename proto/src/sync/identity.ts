@@ -15,6 +15,7 @@ export interface PeerIdentity {
   readonly uris: readonly string[];
 }
 
+/** Reads the names alone: the chain and the dates are TLS's to check. */
 export function identityOf(certificate: X509Certificate): PeerIdentity {
   const commonName: unknown = certificate.toLegacyObject().subject.CN;
   return {

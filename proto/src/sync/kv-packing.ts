@@ -63,6 +63,7 @@ export class KVPacking {
     return new PackedKV(source, 0, end, tail, used.low, used.high, sumOf(source, end - tail));
   }
 
+  /** Only of what this packing made. A new object each time. */
   unpack(kv: PackedKV): KV {
     return decodeKV(this.#read(kv), "kvs", 0);
   }

@@ -16,13 +16,17 @@ import { SYNCER_TYPES, type SyncerType, type SyncStatus, type UpdateType } from 
  * ```
  */
 export const SYNC_PATH = "/v1/sync";
+/** Sec-WebSocket-Protocol (RFC 6455, section 4.1) that both sides must name. */
 export const SYNC_SUBPROTOCOL = "bulrush.sync.v1";
+/** The port of upstream's Typha. */
 export const SYNC_PORT = 5473;
 
 export { SYNCER_TYPES, type SyncerType };
 
 export type SyncMessage = ClientMessage | ServerMessage;
+/** What a client may send; the hello first and once. */
 export type ClientMessage = Hello | Pong | Ack;
+/** What a server may send; a welcome or a reject first. */
 export type ServerMessage = Welcome | SnapshotChunk | SnapshotEnd | Delta | Status | Ping | Reject | Goodbye;
 
 /** First message of a client. */
@@ -80,10 +84,13 @@ export interface Welcome {
   readonly pingIntervalMs?: number;
 }
 
+/** One key with its value, which others hold too: nobody changes it. */
 export interface KV {
+  /** `formatKey` of the key. */
   readonly path: string;
   /** undefined: the key is gone. */
   readonly value: unknown;
+  /** Of the datastore, opaque. */
   readonly revision: string;
   readonly updateType: UpdateType;
 }
@@ -111,14 +118,17 @@ export interface Delta {
   readonly seenAtMs: number;
 }
 
+/** The status that holds from `sequence` on; comes after the KVs before it. */
 export interface Status {
   readonly type: "status";
   readonly sequence: number;
   readonly status: SyncStatus;
 }
 
+/** The server's sign of life, one at a time: the next goes out only after the pong. */
 export interface Ping {
   readonly type: "ping";
+  /** Unix ms by the server's clock. */
   readonly sentAtMs: number;
   /** Age in ms of the upstream watch (the oldest kind's last answer). */
   readonly upstreamAgeMs: number;
@@ -130,6 +140,7 @@ export interface Ping {
 
 export interface Pong {
   readonly type: "pong";
+  /** `sentAtMs` of the ping that it answers. */
   readonly pingSentAtMs: number;
 }
 
@@ -139,6 +150,7 @@ export interface Ack {
   readonly sequence: number;
 }
 
+/** Why a server takes no client. A closed list for each version; a client reads any other word as "internal". */
 export const REJECT_CODES = [
   "bad-hello",
   "handshake-timeout",
@@ -160,10 +172,15 @@ export interface Reject {
   readonly type: "reject";
   readonly code: RejectCode;
   readonly reason: string;
+  /** Least delay before this server is tried again. */
   readonly retryAfterMs: number;
+  /** Other servers, "host:port"; empty where it knows none. */
   readonly peers: readonly string[];
 }
 
+/**
+ * Why a server ends an established stream. A closed list for each version; a client reads any other word as "internal".
+ */
 export const GOODBYE_CODES = [
   "draining",
   "rebalancing",
@@ -183,6 +200,8 @@ export interface Goodbye {
   readonly type: "goodbye";
   readonly code: GoodbyeCode;
   readonly reason: string;
+  /** Least delay before this server is tried again. */
   readonly retryAfterMs: number;
+  /** Other servers, "host:port"; empty where it knows none. */
   readonly peers: readonly string[];
 }
