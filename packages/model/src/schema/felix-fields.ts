@@ -24,6 +24,7 @@ export type FelixForm =
 
 /** A field of FelixConfiguration and the parameter that it sets. */
 export interface FelixField {
+  /** As FelixConfiguration's spec has it. */
   readonly field: string;
   /** As FELIX_<parameter> has it. */
   readonly parameter: string;

@@ -1,6 +1,7 @@
 import type { Key } from "./key.ts";
 import type { Value } from "./value.ts";
 
+/** What the source believes the change to be; see {@link Update}. */
 export type UpdateType = "unknown" | "new" | "updated" | "deleted";
 
 /**
@@ -12,6 +13,7 @@ export interface Update {
   /** `formatKey(key)`, kept because everybody needs it. */
   readonly path: string;
   readonly value: Value | undefined;
+  /** Of the datastore, opaque. */
   readonly revision: string;
   readonly type: UpdateType;
 }
@@ -28,5 +30,6 @@ export type SyncStatus = "wait-for-ready" | "resync" | "in-sync";
  */
 export interface SyncerCallbacks {
   onStatusUpdated(status: SyncStatus): void | Promise<void>;
+  /** The list and its values are shared: nobody changes them. */
   onUpdates(updates: readonly Update[]): void | Promise<void>;
 }

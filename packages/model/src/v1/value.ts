@@ -8,21 +8,29 @@ import type { Protocol, Rule } from "./rule.ts";
  */
 export type LabelMap = ReadonlyMap<string, string>;
 
+/** A port that rules may name. */
 export interface EndpointPort {
   readonly name: string;
   readonly protocol: Protocol;
+  /** 1 to 65535. */
   readonly port: number;
 }
 
+/** One-to-one, both ways. Addresses without a length. */
 export interface NatMapping {
   readonly int_ip: string;
   readonly ext_ip: string;
 }
 
+/**
+ * Limits by name (`ingressBandwidth`): rates in bits or packets a second, bursts in bits or packets, connections;
+ * `dscp` is 0 to 63.
+ */
 export interface QoSControls {
   readonly [field: string]: number | undefined;
 }
 
+/** An interface of a workload, and what applies to its traffic. */
 export interface WorkloadEndpoint {
   /** "active" or "inactive": an inactive one drops all its traffic. */
   readonly state: string;
@@ -30,6 +38,7 @@ export interface WorkloadEndpoint {
   readonly name: string;
   readonly active_instance_id?: string;
   readonly mac?: string | null;
+  /** In order of evaluation, behind the policies. */
   readonly profile_ids: readonly string[];
   /** Masked CIDRs; each is one address (/32, /128). */
   readonly ipv4_nets: readonly string[];
@@ -40,31 +49,40 @@ export interface WorkloadEndpoint {
   readonly ipv4_gateway?: string;
   readonly ipv6_gateway?: string;
   readonly ports?: readonly EndpointPort[];
+  /** The prefix that the pod's name was made of. */
   readonly generate_name?: string;
+  /** CIDR text: source addresses that it may use beside its own. */
   readonly allow_spoofed_source_ips?: readonly string[];
   readonly annotations?: LabelMap;
   readonly qosControls?: QoSControls;
 }
 
+/** An interface of a host, or all of them, that policies apply to. */
 export interface HostEndpoint {
   /** Interface name, "*" for any, "" when matched by address. */
   readonly name: string;
   readonly expected_ipv4_addrs: readonly string[];
   readonly expected_ipv6_addrs: readonly string[];
   readonly labels: LabelMap;
+  /** In order of evaluation. */
   readonly profile_ids: readonly string[];
   readonly ports?: readonly EndpointPort[];
   readonly qosControls?: QoSControls;
 }
 
+/** A policy in v1 form; rules in order of evaluation. */
 export interface Policy {
+  /** Absent for the global kinds. */
   readonly namespace?: string;
+  /** Never "". */
   readonly tier: string;
   /** Lower first; absent sorts last. */
   readonly order?: number;
   readonly inbound_rules: readonly Rule[];
   readonly outbound_rules: readonly Rule[];
+  /** Canonical text; of a namespaced policy it holds the namespace too. */
   readonly selector: string;
+  /** Before conntrack, and only for host endpoints, as `pre_dnat` and `apply_on_forward` are. */
   readonly untracked?: boolean;
   readonly pre_dnat?: boolean;
   readonly apply_on_forward?: boolean;
@@ -75,52 +93,67 @@ export interface Policy {
   readonly annotations?: LabelMap;
 }
 
+/** Orders policies: all of a lower tier come before those of a higher one. */
 export interface Tier {
   /** Lower first; absent sorts last. */
   readonly order?: number;
+  /** What ends the tier for an endpoint that some policy of it selects where none decided. */
   readonly defaultAction: "Deny" | "Pass";
 }
 
+/** Rules in order of evaluation. */
 export interface ProfileRules {
   readonly inbound_rules: readonly Rule[];
   readonly outbound_rules: readonly Rule[];
 }
 
+/** Endpoints of the profile inherit these; their own labels win. */
 export type ProfileLabels = LabelMap;
 
+/** Networks that selectors match by the set's labels. */
 export interface NetworkSet {
+  /** CIDR text or bare addresses; of both families. */
   readonly nets: readonly string[];
   readonly labels: LabelMap;
   readonly profile_ids?: readonly string[];
 }
 
+/** A pool of workload addresses. */
 export interface IPPool {
+  /** As in its key. */
   readonly cidr: string;
   /** "tunl0" where IPIP is on, else "". */
   readonly ipip: string;
   readonly ipip_mode: "always" | "cross-subnet" | "";
   readonly vxlan_mode: "always" | "cross-subnet" | "";
+  /** What leaves all pools gets the host's address. */
   readonly masquerade: boolean;
+  /** False: addresses are no longer given out of it. */
   readonly ipam: boolean;
   readonly disabled: boolean;
   readonly disableBGPExport: boolean;
   readonly assignment_mode: "Automatic" | "Manual";
+  /** "Workload", "Tunnel", "LoadBalancer"; empty means every use. */
   readonly allowed_uses: readonly string[];
 }
 
+/** Who has an address. Several addresses may share one. */
 export interface BlockAttribute {
   readonly handle_id?: string | null;
+  /** Free text by name: "node", "pod", "namespace", "type" ("ipipTunnelAddress" ...). */
   readonly secondary?: Readonly<Record<string, string>>;
   readonly alternateOwnerAttrs?: Readonly<Record<string, string>>;
   readonly releasedAt?: string;
 }
 
+/** A block of IPAM as it is stored. `allocations` has one entry for each address, in order. */
 export interface Block {
   readonly cidr: string;
   /** "host:<node>", "virtual:<x>" or none. */
   readonly affinity?: string | null;
   /** By ordinal: an index into `attributes`, or null when free. */
   readonly allocations: readonly (number | null)[];
+  /** Ordinals of the free addresses. */
   readonly unallocated: readonly number[];
   readonly attributes: readonly BlockAttribute[];
   readonly sequenceNumber?: number;
@@ -128,14 +161,18 @@ export interface Block {
   readonly deleted?: boolean;
 }
 
+/** What a host has told of its WireGuard devices. */
 export interface Wireguard {
   readonly interfaceIPv4Addr?: string;
+  /** Base64 of 32 bytes. */
   readonly publicKey?: string;
   readonly interfaceIPv6Addr?: string;
   readonly publicKeyV6?: string;
 }
 
+/** The value beside its key. */
 export interface BlockAffinity {
+  /** "pending", "confirmed" or "pendingDeletion". */
   readonly state?: string;
   readonly deleted?: boolean;
 }
@@ -149,6 +186,7 @@ export interface Resource {
   readonly status?: unknown;
 }
 
+/** Kubernetes' ObjectMeta, as far as it is read. Times are RFC 3339 text. */
 export interface ResourceMetadata {
   readonly name: string;
   readonly namespace?: string;
@@ -182,4 +220,5 @@ export interface ValueOf {
   Resource: Resource;
 }
 
+/** Of any key. */
 export type Value = ValueOf[Key["type"]];

@@ -1,28 +1,36 @@
 import type { ResourceOf, StringMap } from "./object.ts";
 
 export interface IPPoolSpec {
+  /** As it was written; the v1 pool has it masked. */
   readonly cidr: string;
+  /** Default "Never"; so of `vxlanMode`. At most one of the two is anything else. */
   readonly ipipMode?: "Always" | "CrossSubnet" | "Never";
   readonly vxlanMode?: "Always" | "CrossSubnet" | "Never";
   readonly natOutgoing?: boolean;
   readonly disabled?: boolean;
   readonly disableBGPExport?: boolean;
+  /** Prefix length of its blocks. Default 26, and 122 for IPv6. */
   readonly blockSize?: number;
   readonly nodeSelector?: string;
   readonly namespaceSelector?: string;
+  /** Default: Workload and Tunnel. */
   readonly allowedUses?: readonly ("Workload" | "Tunnel" | "LoadBalancer")[];
   readonly assignmentMode?: "Automatic" | "Manual";
 }
 
+/** Of the one named `default`. */
 export interface ClusterInformationSpec {
   readonly clusterGUID?: string;
   readonly clusterType?: string;
   readonly calicoVersion?: string;
+  /** False: clients wait until it is true again. */
   readonly datastoreReady?: boolean;
   readonly variant?: string;
 }
 
+/** A port that no policy may cut off; `net` (CIDR text) narrows it to peers. Default: all peers of both families. */
 export interface ProtoPort {
+  /** "tcp", "udp" or "sctp", in any case of letters; "" means tcp. */
   readonly protocol: string;
   readonly port: number;
   readonly net?: string;
@@ -40,6 +48,7 @@ export interface FelixConfigurationSpec {
   readonly bpfConntrackTimeouts?: StringMap;
 }
 
+/** As far as it is read: the one named `default` counts. */
 export interface BGPConfigurationSpec {
   readonly asNumber?: number | string;
   readonly nodeToNodeMeshEnabled?: boolean;
@@ -48,6 +57,7 @@ export interface BGPConfigurationSpec {
   readonly serviceLoadBalancerIPs?: readonly { readonly cidr: string }[];
 }
 
+/** As far as it is read. `node` and `nodeSelector` exclude each other; neither means every node. */
 export interface BGPPeerSpec {
   readonly node?: string;
   readonly nodeSelector?: string;

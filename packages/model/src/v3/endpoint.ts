@@ -1,6 +1,7 @@
 import type { QoSControls } from "../v1/value.ts";
 import type { ResourceOf } from "./object.ts";
 
+/** A port of the endpoint, which rules may name. */
 export interface EndpointPortSpec {
   readonly name?: string;
   readonly protocol: string | number;
@@ -10,11 +11,13 @@ export interface EndpointPortSpec {
   readonly hostIP?: string;
 }
 
+/** One-to-one, both ways. */
 export interface NatSpec {
   readonly internalIP: string;
   readonly externalIP: string;
 }
 
+/** Made of a pod, or stored where the orchestrator is another one. */
 export interface WorkloadEndpointSpec {
   readonly orchestrator: string;
   readonly workload?: string;
@@ -23,10 +26,12 @@ export interface WorkloadEndpointSpec {
   readonly pod?: string;
   readonly endpoint: string;
   readonly serviceAccountName?: string;
+  /** CIDR text or addresses; each is one address. */
   readonly ipNetworks?: readonly string[];
   readonly ipNATs?: readonly NatSpec[];
   readonly ipv4Gateway?: string;
   readonly ipv6Gateway?: string;
+  /** In order of evaluation. */
   readonly profiles?: readonly string[];
   readonly interfaceName?: string;
   readonly mac?: string;
@@ -35,11 +40,13 @@ export interface WorkloadEndpointSpec {
   readonly qosControls?: QoSControls;
 }
 
+/** At least one of `interfaceName` and `expectedIPs` is set. */
 export interface HostEndpointSpec {
   readonly node?: string;
   /** "*": all interfaces of the node. */
   readonly interfaceName?: string;
   readonly expectedIPs?: readonly string[];
+  /** In order of evaluation. */
   readonly profiles?: readonly string[];
   readonly ports?: readonly EndpointPortSpec[];
 }

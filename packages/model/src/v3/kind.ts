@@ -2,6 +2,7 @@ import { nearestName } from "@bulrush/base";
 
 /** A group and version that we read. */
 export const CALICO_V3 = "projectcalico.org/v3";
+/** The same resources as their CRDs store them. */
 export const CALICO_CRD_V1 = "crd.projectcalico.org/v1";
 
 /** What is known of a kind that may stand in a manifest. */

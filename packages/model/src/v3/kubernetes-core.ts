@@ -5,6 +5,7 @@ export interface ContainerPort {
   readonly name?: string;
   readonly containerPort?: number;
   readonly hostPort?: number;
+  /** Default "TCP". */
   readonly protocol?: string;
 }
 
@@ -13,8 +14,10 @@ export interface Container {
   readonly ports?: readonly ContainerPort[];
 }
 
+/** core/v1, as are the kinds below, as far as they are read. What is absent has the API's default. */
 export interface PodSpec {
   readonly nodeName?: string;
+  /** True: the pod has the host's addresses, and becomes no endpoint. */
   readonly hostNetwork?: boolean;
   readonly serviceAccountName?: string;
   readonly containers?: readonly Container[];
@@ -22,8 +25,10 @@ export interface PodSpec {
 }
 
 export interface PodStatus {
+  /** "Succeeded" and "Failed" mean that its addresses are free again. */
   readonly phase?: string;
   readonly podIP?: string;
+  /** At most one of each family; `podIP` is the first. Empty until the pod has its network. */
   readonly podIPs?: readonly { readonly ip?: string }[];
 }
 
@@ -40,12 +45,14 @@ export interface ServicePort {
   readonly name?: string;
   readonly protocol?: string;
   readonly port?: number;
+  /** A number or the name of a container's port. Default: `port`. */
   readonly targetPort?: number | string;
   readonly nodePort?: number;
 }
 
 export interface ServiceSpec {
   readonly type?: string;
+  /** "None": headless. */
   readonly clusterIP?: string;
   readonly clusterIPs?: readonly string[];
   readonly externalIPs?: readonly string[];
@@ -56,8 +63,10 @@ export interface ServiceSpec {
   readonly selector?: Readonly<Record<string, string>>;
 }
 
+/** One endpoint of a Service; all its `addresses` are of the slice's `addressType`. */
 export interface EndpointSliceEndpoint {
   readonly addresses?: readonly string[];
+  /** An absent condition counts as unknown, which readers take for ready. */
   readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
   readonly nodeName?: string;
 }

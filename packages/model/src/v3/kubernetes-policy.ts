@@ -1,5 +1,6 @@
 import type { ResourceOf, StringMap } from "./object.ts";
 
+/** `values` are for In and NotIn alone. NotIn holds too where the label is missing. */
 export interface LabelSelectorRequirement {
   readonly key: string;
   readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
@@ -19,24 +20,32 @@ export interface KubernetesPolicyPort {
   readonly endPort?: number;
 }
 
+/** `ipBlock` stands alone; both selectors together pick those pods in those namespaces. */
 export interface KubernetesPolicyPeer {
+  /** Alone: in the policy's own namespace. */
   readonly podSelector?: LabelSelector;
+  /** Empty: every namespace. Alone: all their pods. */
   readonly namespaceSelector?: LabelSelector;
   readonly ipBlock?: { readonly cidr?: string; readonly except?: readonly string[] };
 }
 
+/** No peers: all of them; no ports: all of them. */
 export interface KubernetesIngressRule {
   readonly from?: readonly KubernetesPolicyPeer[];
   readonly ports?: readonly KubernetesPolicyPort[];
 }
 
+/** No peers: all of them; no ports: all of them. */
 export interface KubernetesEgressRule {
   readonly to?: readonly KubernetesPolicyPeer[];
   readonly ports?: readonly KubernetesPolicyPort[];
 }
 
+/** networking.k8s.io/v1. What no rule allows is denied, in the directions of `policyTypes`. */
 export interface KubernetesNetworkPolicySpec {
+  /** Empty: every pod of the namespace. */
   readonly podSelector?: LabelSelector;
+  /** Default: ingress, and egress if there are egress rules. */
   readonly policyTypes?: readonly ("Ingress" | "Egress")[];
   readonly ingress?: readonly KubernetesIngressRule[];
   readonly egress?: readonly KubernetesEgressRule[];
@@ -48,6 +57,7 @@ export interface ClusterPolicyPodPeer {
   readonly podSelector?: LabelSelector;
 }
 
+/** Exactly one field is set; an empty selector picks everything. */
 export interface ClusterPolicySubject {
   readonly namespaces?: LabelSelector;
   readonly pods?: ClusterPolicyPodPeer;
@@ -60,6 +70,7 @@ export interface ClusterPolicyPeer {
   readonly networks?: readonly string[];
 }
 
+/** Exactly one field is set; a range is inclusive. */
 export interface ClusterPolicyPortMatch {
   readonly number?: number;
   readonly range?: { readonly start?: number; readonly end?: number };
@@ -73,6 +84,7 @@ export interface ClusterPolicyProtocol {
   readonly destinationNamedPort?: string;
 }
 
+/** An ingress rule has `from`, an egress rule `to`. No protocols: all of them. */
 export interface ClusterPolicyRule {
   readonly name?: string;
   readonly action?: "Accept" | "Deny" | "Pass";
@@ -81,6 +93,7 @@ export interface ClusterPolicyRule {
   readonly protocols?: readonly ClusterPolicyProtocol[];
 }
 
+/** A policy of the cluster's administrators; rules in order, the first that matches decides. */
 export interface ClusterNetworkPolicySpec {
   readonly tier?: "Admin" | "Baseline";
   /** 0 to 1,000; lower first. */

@@ -1,5 +1,6 @@
 import type { ResourceOf } from "./object.ts";
 
+/** Addresses as CIDR text, whose length is that of the node's subnet. */
 export interface NodeBgpSpec {
   readonly asNumber?: number | string;
   readonly ipv4Address?: string;
@@ -8,11 +9,13 @@ export interface NodeBgpSpec {
   readonly routeReflectorClusterID?: string;
 }
 
+/** An address of the node, with or without a length. */
 export interface NodeAddressSpec {
   readonly address: string;
   readonly type?: "CalicoNodeIP" | "InternalIP" | "ExternalIP";
 }
 
+/** Tunnel addresses are written by whoever allocates them. */
 export interface NodeSpec {
   readonly bgp?: NodeBgpSpec;
   /** The host's own interfaces, as its agent has found them. */
@@ -26,6 +29,7 @@ export interface NodeSpec {
   readonly addresses?: readonly NodeAddressSpec[];
 }
 
+/** Base64 of 32 bytes each. */
 export interface NodeStatus {
   readonly wireguardPublicKey?: string;
   readonly wireguardPublicKeyV6?: string;

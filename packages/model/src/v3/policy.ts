@@ -3,24 +3,34 @@ import type { KubernetesNetworkPolicySpec } from "./kubernetes-policy.ts";
 import type { RuleSpec } from "./rule.ts";
 
 export type PolicyType = "Ingress" | "Egress";
+/**
+ * What enforcing it would do: "Set" (default) or "Delete" the policy of its name. "Learn" and "Ignore" are kept as
+ * written.
+ */
 export type StagedAction = "Set" | "Delete" | "Learn" | "Ignore";
 
+/** Rules in order of evaluation, the first that decides wins. */
 export interface NetworkPolicySpec {
   /** "" and absent mean `default`. */
   readonly tier?: string;
   /** Lower first; absent sorts last. */
   readonly order?: number;
+  /** Whom it is for. Default: all endpoints (of its namespace). */
   readonly selector?: string;
   readonly serviceAccountSelector?: string;
+  /** Default: egress alone where there are egress rules only, both where there are both, else ingress. */
   readonly types?: readonly PolicyType[];
   readonly ingress?: readonly RuleSpec[];
   readonly egress?: readonly RuleSpec[];
+  /** "AssumeNeededOnEveryNode". */
   readonly performanceHints?: readonly string[];
 }
 
 export interface GlobalNetworkPolicySpec extends NetworkPolicySpec {
   readonly namespaceSelector?: string;
+  /** At most one of this and `preDNAT`; either needs `applyOnForward`. Default false. */
   readonly doNotTrack?: boolean;
+  /** Ingress rules only. */
   readonly preDNAT?: boolean;
   readonly applyOnForward?: boolean;
 }
@@ -29,6 +39,7 @@ export interface StagedFields {
   readonly stagedAction?: StagedAction;
 }
 
+/** `order`: lower first, absent sorts last. `defaultAction`: "Deny" by default. */
 export interface TierSpec {
   readonly order?: number;
   readonly defaultAction?: "Deny" | "Pass";
@@ -37,10 +48,12 @@ export interface TierSpec {
 export interface ProfileSpec {
   readonly ingress?: readonly RuleSpec[];
   readonly egress?: readonly RuleSpec[];
+  /** Endpoints of the profile inherit these; their own labels win. */
   readonly labelsToApply?: Readonly<Record<string, string>>;
 }
 
 export interface NetworkSetSpec {
+  /** CIDR text or addresses, of both families. */
   readonly nets?: readonly string[];
 }
 

@@ -3,11 +3,13 @@ import type { StringMap } from "./object.ts";
 /** `80`, `"8000:8999"`, or the name of a port. */
 export type PortSpec = number | string;
 
+/** A Service of Kubernetes; its endpoints count, not its cluster address. `namespace` defaults to the policy's. */
 export interface ServiceMatch {
   readonly name?: string;
   readonly namespace?: string;
 }
 
+/** Where both are set, both must hold. */
 export interface ServiceAccountMatch {
   readonly names?: readonly string[];
   readonly selector?: string;
@@ -19,6 +21,10 @@ export interface EntityRule {
   readonly notNets?: readonly string[];
   readonly selector?: string;
   readonly notSelector?: string;
+  /**
+   * "global()" alone: what has no namespace. Default for a selector: the policy's own namespace, or all of them for a
+   * global policy.
+   */
   readonly namespaceSelector?: string;
   readonly services?: ServiceMatch;
   readonly ports?: readonly PortSpec[];
@@ -26,16 +32,19 @@ export interface EntityRule {
   readonly serviceAccounts?: ServiceAccountMatch;
 }
 
+/** Type 0 to 254, code 0 to 255; a code needs a type. */
 export interface IcmpFields {
   readonly type?: number;
   readonly code?: number;
 }
 
+/** Exactly one field is set. */
 export interface HttpPathMatch {
   readonly exact?: string;
   readonly prefix?: string;
 }
 
+/** Handed on to those that see HTTP. No methods or no paths: all of them. */
 export interface HttpRuleMatch {
   readonly methods?: readonly string[];
   readonly paths?: readonly HttpPathMatch[];

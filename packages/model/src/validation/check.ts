@@ -109,6 +109,7 @@ export function text(accepts: (value: string) => boolean = () => true, expected 
   return (value) => (typeof value === "string" && accepts(value) ? undefined : unexpected(expected, value));
 }
 
+/** Compared without conversion: "4" is not 4. */
 export function oneOf(...values: readonly (string | number)[]): Check {
   const all = new Set<unknown>(values);
   const expected = `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
@@ -117,6 +118,7 @@ export function oneOf(...values: readonly (string | number)[]): Check {
 
 export const boolean: Check = (value) => (typeof value === "boolean" ? undefined : unexpected("true or false", value));
 
+/** Bounds are inclusive. */
 export function integer(min: number, max: number): Check {
   return (value) =>
     typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
@@ -124,12 +126,15 @@ export function integer(min: number, max: number): Check {
       : unexpected(`a whole number from ${min} to ${max}`, value);
 }
 
+/** Finite. */
 export const number: Check = (value) =>
   typeof value === "number" && Number.isFinite(value) ? undefined : unexpected("a number", value);
 
+/** An address or a CIDR, whose host bits may be set. */
 export const cidr: Check = (value) =>
   typeof value === "string" && parseCidr(value) !== undefined ? undefined : unexpected("an address or CIDR", value);
 
+/** Names the values that are no strings. */
 export const stringMap: Check = (value) => {
   if (!isObject(value)) return unexpected("an object", value);
   let issues: CheckIssue[] | undefined;

@@ -16,6 +16,7 @@ export type FilterOutcome =
 /** Called once for each invalid update, before anything of its batch is forwarded. */
 export type ReportInvalid = (update: Update, issues: readonly Issue[], outcome: FilterOutcome) => void;
 
+/** What of a host's settings the filter goes by. */
 export interface ValidationFilterOptions {
   /**
    * "Disabled": a workload endpoint that asks for spoofed source addresses is invalid. Default: not looked at, as a
