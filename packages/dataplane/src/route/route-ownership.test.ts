@@ -39,3 +39,16 @@ for (const [what, route, isOurs, ipip] of CASES)
       isOurs,
     );
   });
+
+// A protocol of one's own is on all our routes, those to other hosts too: an earlier life's are found by it.
+for (const [set, protocol, isOurs] of [
+  [99, 99, true],
+  [99, 80, true],
+  [99, 98, false],
+  [4, 4, false],
+] as const)
+  it(`isOwnRoute() says ${isOurs ? "yes" : "no"} to protocol ${protocol} on another's device, and without one, where ${set} is set`, () => {
+    const ownership = { interfacePrefixes: ["cali"], removeExternalRoutes: true, deviceRouteProtocol: set };
+    for (const route of [{ device: 2 }, {}])
+      assert.equal(isOwnRoute({ destination: "10.0.0.0/26", protocol, ...route }, interfaces, ownership), isOurs);
+  });

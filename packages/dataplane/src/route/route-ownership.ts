@@ -15,6 +15,12 @@ const BIRD_PROTOCOL = 12;
 /** On our own tunnel devices, all routes are ours. */
 const TUNNEL_DEVICES: ReadonlySet<string> = new Set(Object.values(VXLAN_DEVICE));
 
+/**
+ * RTPROT_ numbers that others on a host have for their own routes: redirect, kernel, boot, static, router advertisement,
+ * BIRD, DHCP. Where one of them is set for ours, it does not tell whose a route is.
+ */
+const SHARED_PROTOCOLS: ReadonlySet<number> = new Set([1, KERNEL_PROTOCOL, 3, 4, 9, BIRD_PROTOCOL, 16]);
+
 /** By what a listed route is known to be ours to judge. */
 export interface RouteOwnership {
   readonly interfacePrefixes: readonly string[];
@@ -37,6 +43,8 @@ export function isWorkloadInterface(name: string, prefixes: readonly string[]): 
  */
 export function isOwnRoute(route: Route, interfaces: Interfaces, ownership: RouteOwnership): boolean {
   if (route.protocol === OWN_PROTOCOL) return true;
+  const { deviceRouteProtocol } = ownership;
+  if (route.protocol === deviceRouteProtocol && !SHARED_PROTOCOLS.has(deviceRouteProtocol)) return true;
   if (route.destination === "fe80::/64" || route.destination === "ff00::/8") return false;
   if (route.device === undefined) return false;
   const name = interfaces.byIndex(route.device)?.name;
@@ -44,5 +52,5 @@ export function isOwnRoute(route: Route, interfaces: Interfaces, ownership: Rout
   if (name === IPIP_DEVICE) return route.protocol === BIRD_PROTOCOL && ownership.clusterRoutes?.ipip === true;
   if (name === undefined || !isWorkloadInterface(name, ownership.interfacePrefixes)) return false;
   if (route.protocol === BIRD_PROTOCOL && ownership.isBgpPeer?.(name) === true) return false;
-  return ownership.removeExternalRoutes || route.protocol === ownership.deviceRouteProtocol;
+  return ownership.removeExternalRoutes || route.protocol === deviceRouteProtocol;
 }
