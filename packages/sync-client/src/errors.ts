@@ -20,6 +20,7 @@ export const SYNC_CLIENT_ERROR_CODES = {
   SYNC_CLIENT_CLOSED: "The connection was closed without a word",
 } as const;
 
+/** Match on it, not on messages. What each means stands at {@link SYNC_CLIENT_ERROR_CODES}. */
 export type SyncClientErrorCode = keyof typeof SYNC_CLIENT_ERROR_CODES;
 
 /** Why a connection could not be made or was lost, or why a setting cannot be used. */

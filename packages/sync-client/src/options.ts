@@ -20,6 +20,7 @@ export interface SyncClientCallbacks extends SyncerCallbacks {
   onSequence?(sequence: number): void | Promise<void>;
 }
 
+/** Times are in milliseconds; what has a default may be left out. */
 export interface SyncClientOptions {
   /** The servers to choose from; a function is called before each choice. */
   readonly servers: Servers;
@@ -75,6 +76,7 @@ export interface SyncClientOptions {
  */
 export type SyncClientPhase = "stopped" | "waiting" | "connecting" | "handshake" | "snapshot" | "streaming";
 
+/** Where the client stands: a copy, which does not change. */
 export interface SyncClientState {
   readonly phase: SyncClientPhase;
   /** The server of this connection, or of the attempt under way. */
@@ -121,6 +123,7 @@ export interface HeldState {
   readonly atMs: number;
 }
 
+/** A client of the sync protocol: one connection at a time, made again for as long as it runs. The caller stops it. */
 export interface SyncClient {
   /**
    * As if all of this had been handed over: servers are asked for what differs, and what they do not have is deleted
@@ -131,6 +134,7 @@ export interface SyncClient {
   start(): void;
   /** Closes the connection. Resolves when the last callback has returned; none comes after that. */
   stop(): Promise<void>;
+  /** Cheap: may be read for each page of metrics. */
   state(): SyncClientState;
   /** What was handed over up to `sequence` is applied. Numbers lower than an earlier one do nothing. */
   ack(sequence: number): void;

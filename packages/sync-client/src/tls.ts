@@ -4,6 +4,7 @@ import { SyncClientError } from "./errors.ts";
 
 /** What mutual TLS needs, as PEM. At least one of `serverCN` and `serverURISAN` is set; either match suffices. */
 export interface TLSMaterial {
+  /** The only authority that is trusted: the system's are not. */
   readonly ca: string | Buffer;
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
@@ -13,6 +14,7 @@ export interface TLSMaterial {
   readonly serverURISAN?: string;
 }
 
+/** A function is called before each dial; what it throws fails that dial alone. */
 export type TLSSource = TLSMaterial | (() => Promise<TLSMaterial>);
 
 /** The parameters as an operator sets them. An empty string counts as not set. */

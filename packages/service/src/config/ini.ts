@@ -6,6 +6,7 @@ export interface IniEntry {
   readonly line: number;
 }
 
+/** A bad line is a problem of its own: all others count. */
 export interface IniResult {
   readonly entries: readonly IniEntry[];
   /** Lines that are no entry, section, comment or blank, from 1, with what is wrong. */

@@ -9,9 +9,11 @@ import { isServiceLink } from "./service-link.ts";
 export interface ConfigLayer {
   /** As it is named in messages: "FelixConfiguration default". */
   readonly name: string;
+  /** By name, as text; an empty one counts as not set. */
   readonly values: ReadonlyMap<string, string>;
 }
 
+/** The sources of a configuration, by falling strength: environment, file, layers, defaults. */
 export interface LoadConfigOptions<C> {
   /** "TYPHA_" or "FELIX_"; matched in any case. */
   readonly prefix: string;
@@ -39,11 +41,13 @@ export interface ConfigProblem {
 
 /** Where a setting that is not at its default comes from. */
 export interface ConfigOrigin {
+  /** As in {@link ConfigProblem}. */
   readonly source: string;
   /** As written; redacted when its name looks like a secret. */
   readonly text: string;
 }
 
+/** What {@link loadConfig} made of its sources. */
 export interface LoadedConfig<C> {
   /** Always complete: where a text was bad, the default stands. */
   readonly values: C;

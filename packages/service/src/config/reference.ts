@@ -1,5 +1,6 @@
 import type { ConfigTable, Parameter } from "./parameter.ts";
 
+/** What the page says beside the table of settings. */
 export interface ReferenceOptions {
   /** "TYPHA_" or "FELIX_". */
   readonly prefix: string;

@@ -8,10 +8,12 @@ export interface TriedSettings {
   readonly problems: readonly string[];
 }
 
+/** How bad settings are tried again until they are good or `signal` aborts. */
 export interface SettleOptions<S extends TriedSettings, T> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  /** Reads all sources anew. Must not throw. */
   readonly read: () => S;
   /** Makes what good settings ask for. What it throws is one more thing that is wrong with them. */
   readonly make: (settings: S) => T;

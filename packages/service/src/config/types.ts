@@ -24,6 +24,7 @@ export function bool(): ParameterType<boolean> {
 const INT32_MIN = -2147483648;
 const INT32_MAX = 2147483647;
 
+/** Both ends are inclusive. */
 export interface IntRange {
   /** Default: the smallest 32-bit integer. */
   readonly min?: number;

@@ -11,6 +11,7 @@ export interface ReporterOptions {
   readonly timeoutMs?: number;
 }
 
+/** What one part of the process says of itself. It holds until the next one, or until it is too old. */
 export interface HealthReport {
   /** Ignored from a reporter that does not answer for it; likewise `ready`. */
   readonly live: boolean;
@@ -19,6 +20,7 @@ export interface HealthReport {
   readonly detail?: string;
 }
 
+/** The handle of one part, which owns it: nobody else reports under its name. */
 export interface HealthReporter {
   readonly name: string;
   /** Replaces the last report and starts its age anew. After `remove`, does nothing. */
@@ -27,6 +29,7 @@ export interface HealthReporter {
   remove(): void;
 }
 
+/** What the health server answers from. */
 export interface HealthSummary {
   readonly live: boolean;
   readonly ready: boolean;

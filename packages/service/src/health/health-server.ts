@@ -3,6 +3,7 @@ import { type HttpServerHandle, serveHttp } from "../http/server.ts";
 import type { Logger } from "../log/logger.ts";
 import type { HealthAggregator } from "./aggregator.ts";
 
+/** The aggregator stays the caller's. */
 export interface HealthServerOptions {
   readonly health: HealthAggregator;
   /** Empty: all addresses. */

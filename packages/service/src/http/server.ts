@@ -5,6 +5,7 @@ import { type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { Logger } from "../log/logger.ts";
 import { clientRefusal, type HttpTlsOptions, tlsMaterial } from "./tls.ts";
 
+/** A small server for other machines: reading only, plain or over TLS. */
 export interface HttpServerOptions {
   /** For the log: "health", "metrics". */
   readonly name: string;
@@ -14,11 +15,13 @@ export interface HttpServerOptions {
   readonly port: number;
   /** Called for GET and HEAD only. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Absent: plain HTTP. */
   readonly tls?: HttpTlsOptions | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** A server that was started. The caller closes it. */
 export interface HttpServerHandle {
   /** Resolves at the first successful listen. Never rejects: failures are logged and tried again. */
   readonly listening: Promise<AddressInfo>;

@@ -11,10 +11,12 @@ export const CLIENT_AUTH_MODES = [
   "VerifyClientCertIfGiven",
   "RequireAndVerifyClientCert",
 ] as const;
+/** From the laxest to the strictest of {@link CLIENT_AUTH_MODES}. */
 export type ClientAuthMode = (typeof CLIENT_AUTH_MODES)[number];
 
 /** Files are read again when they change: a new certificate needs no restart. */
 export interface HttpTlsOptions {
+  /** Paths of PEM files. */
   readonly keyFile: string;
   readonly certFile: string;
   /** Empty: no client can be verified. */

@@ -7,6 +7,7 @@ export interface SignalSource {
   off(signal: NodeJS.Signals, handler: () => void): unknown;
 }
 
+/** What ends a process, and how long that may take. */
 export interface ShutdownOptions {
   readonly logger: Logger;
   readonly clock: Clock;

@@ -8,6 +8,7 @@ import { LogSink } from "./log-sink.ts";
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from "./logger.ts";
 import { prettyLine } from "./pretty.ts";
 
+/** One place that lines go to. Each has a level and a form of its own. */
 export interface LogOutput {
   /** A file is opened for appending and made when missing. */
   readonly to: "stdout" | "stderr" | { readonly file: string } | { readonly write: (line: string) => void };
@@ -17,6 +18,7 @@ export interface LogOutput {
   readonly format?: "json" | "pretty" | "auto";
 }
 
+/** Where lines go, and what a slow reader costs. */
 export interface LoggerOptions {
   /** Stands in each line as "program". */
   readonly program: string;

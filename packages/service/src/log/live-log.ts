@@ -11,6 +11,7 @@ export interface LiveLog {
   readonly dropped: number;
   /** Without effect where the settings are as before. A log that cannot be opened leaves the one before, and says so. */
   update(loaded: LoadedConfig<LogSettings>): void;
+  /** Writes what waits, before it returns. */
   flush(): void;
 }
 

@@ -1,5 +1,6 @@
 /** From least to most severe. */
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "fatal"] as const;
+/** From the least to the gravest, in the order of {@link LOG_LEVELS}. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Facts beside the message. An Error is written with its message, code and stack. */

@@ -1,5 +1,6 @@
 import type { LogFields, Logger, LogLevel } from "./logger.ts";
 
+/** One line. */
 export interface LogRecord {
   readonly level: LogLevel;
   readonly message: string;
@@ -9,9 +10,11 @@ export interface LogRecord {
 
 /** A logger for tests: keeps every line. */
 export interface MemoryLogger extends Logger {
+  /** Oldest first; grows without bound. */
   readonly records: readonly LogRecord[];
 }
 
+/** Starts empty; children write to the same records. */
 export function memoryLogger(): MemoryLogger {
   const records: LogRecord[] = [];
   return Object.assign(make(records, {}), { records });

@@ -6,6 +6,7 @@ export interface SwitchableLogger extends Logger {
   switchTo(next: Logger): void;
 }
 
+/** Lines go to `first` until it is switched. Neither logger is closed by it. */
 export function switchableLogger(first: Logger): SwitchableLogger {
   let current = first;
   return {

@@ -7,6 +7,7 @@ import type { Metrics } from "./metrics.ts";
 /** What is served. */
 export type MetricsPage = Pick<Metrics, "contentType" | "text">;
 
+/** What is served, and where. */
 export interface MetricsServerOptions {
   readonly metrics: MetricsPage;
   /** Empty: all addresses. */

@@ -6,6 +6,7 @@ export interface Counter {
   inc(by?: number): void;
 }
 
+/** A number that goes up and down. Starts at 0. */
 export interface Gauge {
   set(value: number): void;
   /** Adds `by`, 1 by default; negative to shrink. */
@@ -19,6 +20,7 @@ export interface Observer {
 
 /** A metric with labels: one child per combination of label values. Keep the child where it is used often. */
 export interface Family<Child, Label extends string> {
+  /** The child of these values, made when there is none yet. All labels must be given. */
   with(labels: Readonly<Record<Label, string>>): Child;
   /** Forgets one child, so that a gone object leaves the page. Unknown labels: nothing happens. */
   remove(labels: Readonly<Record<Label, string>>): void;
@@ -26,21 +28,25 @@ export interface Family<Child, Label extends string> {
   reset(): void;
 }
 
+/** Name and meaning, as the page shows them. */
 export interface MetricOptions {
   /** Prometheus name: `typha_*` and `felix_*` as upstream has them, `bulrush_*` for new ones. */
   readonly name: string;
   readonly help: string;
 }
 
+/** The labels of a family. Their values must be few: each combination is a line of the page. */
 export interface LabelledOptions<Label extends string> extends MetricOptions {
   readonly labels: readonly Label[];
 }
 
+/** Each between 0 and 1. */
 export interface QuantileOptions {
   /** Default 0.5, 0.9, 0.99. */
   readonly quantiles?: readonly number[];
 }
 
+/** In the unit of the metric: seconds for a time. */
 export interface BucketOptions {
   /** Upper bounds, growing. Default: 0.005 to 10 seconds. */
   readonly buckets?: readonly number[];
@@ -75,5 +81,6 @@ export interface Metrics {
   sample(): Promise<MetricsSample>;
   /** The page shows these samples too (see `mergeSamples`); read when it is made. Must be quick and must not throw. */
   addSamples(read: () => readonly MetricsSample[]): void;
+  /** Of the page, for the HTTP header. */
   readonly contentType: string;
 }

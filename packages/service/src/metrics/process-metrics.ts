@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import type { Metrics } from "./metrics.ts";
 
+/** Which of the process's own metrics are on the page. */
 export interface ProcessMetricsOptions {
   /** The `process_*` metrics, under the names every Prometheus client uses. */
   readonly process: boolean;

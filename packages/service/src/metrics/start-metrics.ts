@@ -20,6 +20,7 @@ export interface MetricsSettings {
   readonly PrometheusProcessMetricsEnabled: boolean;
 }
 
+/** The registry of a process, and its server where the settings ask for one. The caller closes it. */
 export interface StartedMetrics {
   /** Where the parts of the process register theirs. */
   readonly metrics: Metrics;

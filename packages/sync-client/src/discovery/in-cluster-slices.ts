@@ -6,6 +6,7 @@ import { type Clock, messageOf } from "@bulrush/base";
 import { type EndpointSliceResource, isObject } from "@bulrush/model";
 import type { SliceEvent, SliceFeed } from "./service-servers.ts";
 
+/** How a pod reaches the API server, and which Service it looks for. */
 export interface InClusterOptions {
   /** KUBERNETES_SERVICE_HOST and _PORT, which every pod has. */
   readonly host: string;

@@ -5,6 +5,7 @@ import { formatServerAddress, type ServerAddress } from "../server-address.ts";
 import type { ServerSource } from "../server-source.ts";
 import { sliceServers } from "./slice-servers.ts";
 
+/** One change of one EndpointSlice. "set" is a new one or a new version. */
 export type SliceEvent =
   | { readonly type: "set"; readonly slice: EndpointSliceResource }
   | { readonly type: "deleted"; readonly name: string };
@@ -28,7 +29,9 @@ export interface ServiceServersOptions {
 
 /** The servers of a Service, and the end of what follows them. */
 export interface ServiceServers extends ServerSource {
+  /** Calls `changed` after each change of the list, until the returned function is called. */
   follow(changed: () => void): () => void;
+  /** Ends list and watch. The list stays as it was. */
   close(): void;
 }
 

@@ -18,6 +18,7 @@ export interface TLSFinding {
   readonly validTo?: string;
 }
 
+/** The paths, as the settings name them. */
 export interface TLSFiles {
   readonly caFile: string;
   readonly certFile: string;

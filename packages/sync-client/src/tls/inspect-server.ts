@@ -9,6 +9,7 @@ import { formatServerAddress, type ServerAddress } from "../server-address.ts";
 import type { TLSMaterial } from "../tls.ts";
 import { datesOf, nameOf, purposeOf, type TLSFinding, type TLSSide } from "./inspect-files.ts";
 
+/** Whom to dial, with what, and for how long. */
 export interface InspectOptions {
   readonly address: ServerAddress;
   readonly tls: TLSMaterial;
