@@ -30,12 +30,15 @@ export const EXIT_RESTART = 129;
 /** How long a source is waited for where the kernel has rules already, before what was saved is taken. */
 const HELD_GRACE_MS = 10_000;
 
+/** What the agent has of its process. What is handed in stays the caller's, but for `state`. */
 export interface AgentOptions {
   /** The local settings: those that the datastore may add to come later. */
   readonly config: FelixConfig;
   /** Where they came from; read again when the datastore's settings are known. */
   readonly local: LocalSources;
+  /** Called once, at the start. The agent stops what it gives. */
   readonly source: SourceFactory;
+  /** Called once the settings of the datastore are known. The agent stops what it gives. */
   readonly startDataplane: (options: DataplaneWorkerOptions, events: DataplaneEvents) => Promise<DataplaneHandle>;
   readonly clock: Clock;
   /** Numbers in [0, 1), for jitter. */
@@ -45,6 +48,10 @@ export interface AgentOptions {
   readonly log?: Pick<LiveLog, "dropped" | "errors">;
   readonly health: HealthAggregator;
   readonly metrics: Metrics;
+  /**
+   * Asked with {@link EXIT_RESTART} where settings call for a new start, and with 1 where the dataplane ended or the
+   * datastore is not ready.
+   */
   readonly shutdown: Pick<Shutdown, "request" | "signal">;
   /** Where what is held is saved, and found at the next start. Absent: nowhere. The agent closes it. */
   readonly state?: StateStore | undefined;
@@ -67,6 +74,7 @@ export interface AgentListener {
   onDataplane?(message: FromDataplane): void;
 }
 
+/** One host's agent: source, graph, dataplane and what reports on them. Started once, stopped once, by its owner. */
 export interface Agent {
   /** Resolves when what was saved is read and the source was started. */
   start(): Promise<void>;

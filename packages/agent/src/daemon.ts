@@ -44,6 +44,7 @@ const STOP_TIMEOUT_MS = 10_000;
 /** With 250,000 endpoints a start takes 90 MB less at its highest, for a twelfth more CPU; at rest it costs nothing. */
 const HEAP_GROWTH_PERCENT = 40;
 
+/** Where local settings come from. */
 export interface DaemonOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Default /etc/calico/felix.cfg; it may be missing. */

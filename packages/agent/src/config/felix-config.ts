@@ -8,9 +8,12 @@ export interface FelixConfig extends ProcessSettings, DataplaneSettings, Accepte
 
 const OWN: ConfigTable<FelixConfig> = { ...PROCESS_SETTINGS, ...DATAPLANE_SETTINGS, ...ACCEPTED_SETTINGS };
 
+/** Every setting with its default and reference text; those without effect here are accepted and named. */
 export const FELIX_CONFIG: ConfigTable<FelixConfig> = { ...OWN, ...otherFelixSettings(new Set(Object.keys(OWN))) };
 
+/** Before each name in the environment; matched in any case. */
 export const FELIX_PREFIX = "FELIX_";
+/** Upstream's path. */
 export const DEFAULT_CONFIG_FILE = "/etc/calico/felix.cfg";
 
 /** Where local settings come from. */

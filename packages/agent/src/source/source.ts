@@ -33,7 +33,9 @@ export interface Source {
   stop(): Promise<void>;
   /** What was handed over up to this place is in the kernel. */
   ack(sequence: number): void;
+  /** Cheap: read for each page of metrics. */
   report(): SourceReport;
 }
 
+/** The callbacks are the caller's; the source calls them only between `start` and `stop`. */
 export type SourceFactory = (callbacks: SourceCallbacks) => Source;
