@@ -1,3 +1,4 @@
+/** How delays grow from one failure to the next. */
 export interface BackoffOptions {
   /** The first delay, before its random part is taken off. */
   readonly initialMs: number;

@@ -6,7 +6,9 @@ export type CancelTimer = () => void;
  * `nowMs` is the wall clock (Unix milliseconds); `monotonicMs` never goes backwards and has no fixed origin.
  */
 export interface Clock {
+  /** May jump, back too: for what people read. */
   nowMs(): number;
+  /** For ages and time-outs. */
   monotonicMs(): number;
   /** Calls `callback` once, `delayMs` from now. Never synchronously. */
   after(delayMs: number, callback: () => void): CancelTimer;

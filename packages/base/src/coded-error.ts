@@ -15,8 +15,10 @@ export interface CodedErrorOptions {
  */
 export class CodedError extends Error {
   override readonly name: string = "CodedError";
+  /** Callers match on it, never on the message. */
   readonly code: string;
   readonly op: string | undefined;
+  /** Facts for the log line; empty where there are none. */
   readonly data: Readonly<Record<string, unknown>>;
 
   constructor(message: string, options: CodedErrorOptions) {

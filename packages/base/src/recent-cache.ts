@@ -16,10 +16,12 @@ export class RecentCache<V extends object | string | number | boolean> {
     this.generationSize = generationSize;
   }
 
+  /** At most twice `generationSize`. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
 
+  /** Makes it young again. `undefined` where it was never there, or is forgotten. */
   get(key: string): V | undefined {
     const young = this.#young.get(key);
     if (young !== undefined) return young;
@@ -30,6 +32,7 @@ export class RecentCache<V extends object | string | number | boolean> {
     return old;
   }
 
+  /** May forget the old generation. */
   set(key: string, value: V): void {
     this.#old.delete(key);
     this.#add(key, value);
