@@ -27,6 +27,7 @@ export interface CalcReference {
   readonly selector: { readonly parse: ReferenceFigure; readonly evaluate: ReferenceFigure };
 }
 
+/** Reads reference.json beside this file, each time anew. */
 export function calcReference(): CalcReference {
   return JSON.parse(readFileSync(new URL("reference.json", import.meta.url), "utf8")) as CalcReference;
 }

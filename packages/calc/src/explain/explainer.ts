@@ -8,6 +8,7 @@ import { type ExplainDetails, explainFlow } from "./explain-flow.ts";
 import type { FailsafePorts } from "./failsafe.ts";
 import type { Flow, FlowVerdict } from "./flow.ts";
 
+/** What an answer depends on beside the datastore's contents. Default: as on a host without settings. */
 export interface ExplainerOptions {
   readonly config?: Partial<CalcGraphConfig>;
   /** As in CalcGraphOptions. */
@@ -25,6 +26,7 @@ export interface ExplainerOptions {
  * labels. Pure: it runs wherever the updates can be had, in a browser too.
  */
 export class Explainer {
+  /** What the graph has sent so far. The explainer alone writes it. */
   readonly state: DataplaneState = new DataplaneState();
   readonly #graph: CalcGraph;
   readonly #directory = new Directory();

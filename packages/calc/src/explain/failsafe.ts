@@ -6,7 +6,9 @@ import { type Packet, protocolText } from "./packet.ts";
 /** A port that stays open on host endpoints whatever their policy; with `net`, for peers in it. */
 export interface FailsafePort {
   readonly protocol: "tcp" | "udp" | "sctp";
+  /** Of the host for inbound ports, of the peer for outbound ones. */
   readonly port: number;
+  /** CIDR text. Default: all peers. */
   readonly net?: string;
 }
 

@@ -74,7 +74,9 @@ export interface UnselectedPolicy {
   readonly why: string;
 }
 
+/** What one end's own policy says: of its egress for the source, of its ingress for the destination. */
 export interface SideVerdict extends Decision {
+  /** In order of evaluation, up to the one that decides. */
   readonly steps: readonly ExplainStep[];
   /** What would decide if that which decides were not there. Absent where nothing is behind it. */
   readonly next?: Outcome;

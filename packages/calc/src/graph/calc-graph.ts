@@ -33,6 +33,7 @@ import { type CalcGraphConfig, DEFAULT_CALC_CONFIG } from "./config.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { CalcMessage } from "./message.ts";
 
+/** What a graph is made for. All of it is fixed for its life. */
 export interface CalcGraphOptions {
   /**
    * The host whose view is computed. "*": every endpoint is local (explain): ids of workload endpoints then carry their
@@ -41,6 +42,7 @@ export interface CalcGraphOptions {
   readonly hostname: string;
   /** Called synchronously from within `flush`, in dependency order. It must not call back into the graph. */
   readonly sink: (message: CalcMessage) => void;
+  /** Default: {@link DEFAULT_CALC_CONFIG}, field by field. */
   readonly config?: Partial<CalcGraphConfig>;
   /** Reads a FelixConfiguration that selects nodes. Default: they set nothing. */
   readonly parametersOf?: ParametersOf;

@@ -21,6 +21,7 @@ export interface CalcGraphConfig {
   readonly istioAmbient: boolean;
 }
 
+/** The reference's own defaults, without any encapsulation: no routes are computed. */
 export const DEFAULT_CALC_CONFIG: CalcGraphConfig = {
   suppressOverlaps: true,
   routeSource: "CalicoIPAM",

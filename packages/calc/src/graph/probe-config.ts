@@ -14,6 +14,7 @@ export interface ProbedConfig {
   readonly encapsulation: Encapsulation;
 }
 
+/** Whose configuration, and what is known of it. */
 export interface ProbeOptions {
   readonly hostname: string;
   readonly parametersOf: ParametersOf;

@@ -4,6 +4,7 @@ import type { HostEndpoint, HostEndpointKey, WorkloadEndpoint, WorkloadEndpointK
 /** Flows end after their endpoint has gone: its addresses are known for so long. */
 const KEPT_MS = 10_000;
 
+/** An endpoint by its key, as its last update said. Shared: nobody changes it. */
 export type FoundEndpoint =
   | { readonly key: WorkloadEndpointKey; readonly value: WorkloadEndpoint }
   | { readonly key: HostEndpointKey; readonly value: HostEndpoint };

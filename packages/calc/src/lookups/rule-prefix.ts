@@ -22,7 +22,9 @@ export type RuleHit =
     }
   | { readonly what: "no-profile-matched"; readonly direction: HitDirection; readonly action: "deny" };
 
+/** As the endpoint sees it: "ingress" is towards it. */
 export type HitDirection = "ingress" | "egress";
+/** What the rule did; a rule that only logs is none. */
 export type HitAction = "allow" | "deny" | "pass";
 
 /** NFLOG takes 63 characters and the end of the text (linux/netfilter/xt_NFLOG.h). */
