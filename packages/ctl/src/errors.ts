@@ -11,6 +11,7 @@ export const CTL_ERROR_CODES = [
   /** The output cannot be written (a full disk): exit code 1. */
   "CTL_OUTPUT_FAILED",
 ] as const;
+/** The exit code that each ends a command with stands at {@link CTL_ERROR_CODES}. */
 export type CtlErrorCode = (typeof CTL_ERROR_CODES)[number];
 
 /** Ends a command; the message is for the user, who sees nothing else of it. */

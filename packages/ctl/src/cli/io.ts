@@ -1,5 +1,6 @@
 import type { styleText } from "node:util";
 
+/** A style, or several, of node:util's `styleText`: "red", ["bold", "dim"]. */
 export type Style = Parameters<typeof styleText>[0];
 
 /** One way out: standard output or standard error. */
@@ -21,6 +22,7 @@ export interface Output {
 export interface CommandIo {
   readonly out: Output;
   readonly err: Output;
+  /** Read by a command that is given "-"; once. */
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
