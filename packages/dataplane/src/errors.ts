@@ -9,6 +9,7 @@ export const DATAPLANE_ERROR_CODES = [
   /** The worker thread ended by itself. */
   "DATAPLANE_WORKER",
 ] as const;
+/** Match on it, not on messages. */
 export type DataplaneErrorCode = (typeof DATAPLANE_ERROR_CODES)[number];
 
 /** What ends a dataplane. The kernel state stays; the process should exit and be started again. */

@@ -17,6 +17,7 @@ export interface DataplaneHandle {
   mark(sequence: number): void;
   /** Reads the kernel state back and repairs it, at the next pass. */
   resync(): void;
+  /** Resolves after the last callback. */
   stop(): Promise<void>;
 }
 
@@ -31,6 +32,7 @@ export interface DataplaneEvents {
   readonly onStatus?: (status: DataplaneStatus) => void;
   /** The highest mark whose messages are all applied. Marks in between may be skipped. */
   readonly onApplied?: (sequence: number) => void;
+  /** In the order in which they came about. */
   readonly onMessage?: (message: FromDataplane) => void;
   /** Flows that rules have denied or logged, where the flow log is on; at most one batch a second. */
   readonly onFlows?: (batch: FlowBatch) => void;

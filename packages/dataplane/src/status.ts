@@ -20,6 +20,7 @@ export interface DataplaneStatus {
 
 /** Totals since start, and sizes of the moment. */
 export interface DataplaneCounters {
+  /** Taken off the queue, whether they changed anything or not. */
   readonly messages: number;
   readonly applies: number;
   readonly applyFailures: number;
@@ -33,13 +34,17 @@ export interface DataplaneCounters {
   readonly chains: { readonly ip: number; readonly ip6: number };
   readonly rules: { readonly ip: number; readonly ip6: number };
   readonly sets: { readonly ip: number; readonly ip6: number };
+  /** Of ours, as the kernel has them. */
   readonly routes: { readonly ip: number; readonly ip6: number };
   /** Devices of flow tables, and wanted ones that the kernel does not have. */
   readonly flowtableDevices: { readonly present: number; readonly missing: number };
+  /** How long the last apply took; 0 before it. */
   readonly lastApplyMs: number;
+  /** From the dataplane's start to the end of the first apply; 0 before it. */
   readonly firstApplyMs: number;
 }
 
+/** Kinds of objects that a read-back compares. */
 export type DriftKind = "chain" | "set" | "map" | "route" | "neighbour" | "device" | "sysctl";
 
 /** Messages from the dataplane to the process, in the names of the reference system. */
@@ -68,4 +73,8 @@ export interface LiveMigrationArrival {
   readonly addresses: readonly string[];
 }
 
+/**
+ * "up": its interface is up, and is set up as the endpoint wants it. "down": not yet, or not any more. "error": a host
+ * endpoint that no interface fits.
+ */
 export type EndpointStatus = "up" | "down" | "error";

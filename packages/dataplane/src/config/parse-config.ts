@@ -9,10 +9,14 @@ import { allocateMarks, wireguardMark } from "./marks.ts";
 
 /** A setting whose text is unusable: its default stands. */
 export interface SettingProblem {
+  /** The setting's name, as in the table of settings. */
   readonly name: string;
   readonly message: string;
 }
 
+/**
+ * The configuration is whole whatever the texts were: where one is unusable, the default stands and a problem says so.
+ */
 export interface ParsedConfig {
   readonly config: DataplaneConfig;
   readonly problems: readonly SettingProblem[];

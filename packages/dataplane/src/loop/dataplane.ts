@@ -23,6 +23,7 @@ const RETRY = { initialMs: 100, maxMs: 10_000 } as const;
 /** A status is sent at least this often, as a sign of life. */
 const HEARTBEAT_MS = 10_000;
 
+/** All that the loop touches: with fakes it is a pure function of what it is sent. */
 export interface DataplaneOptions {
   /** As in `DataplaneWorkerOptions`. */
   readonly settings: ReadonlyMap<string, string>;
