@@ -3,6 +3,7 @@ import { DatastoreError } from "./errors.ts";
 import { type EtcdDatastoreConfig, etcdConfigFromEnvironment } from "./etcd/etcd-config.ts";
 import { type KubernetesDatastoreConfig, kubernetesConfigFromEnvironment } from "./kubernetes/kubernetes-config.ts";
 
+/** A directory of manifests. Bounds: what is over one is told, and the last good contents stay. */
 export interface FileDatastoreConfig {
   readonly type: "file";
   readonly directory: string;
@@ -20,6 +21,7 @@ export interface FileDatastoreConfig {
   readonly usePodCIDR?: boolean;
 }
 
+/** Which datastore, and how it is read; see {@link openDatastore}. */
 export type DatastoreConfig = FileDatastoreConfig | KubernetesDatastoreConfig | EtcdDatastoreConfig;
 
 /**

@@ -9,6 +9,7 @@ import type { Problem, SourcePosition } from "./problem.ts";
 import { processSafely, type UpdateProcessor } from "./process/processor.ts";
 import { processorOf } from "./process/table.ts";
 
+/** As in the file driver's configuration. */
 export interface ConvertOptions {
   /** Make IPAM blocks from Node pod CIDRs. Default false. */
   readonly usePodCIDR?: boolean;
@@ -16,6 +17,7 @@ export interface ConvertOptions {
   readonly interfacePrefix?: string;
 }
 
+/** What a datastore with these resources comes to. */
 export interface Converted {
   /** What the felix syncer sends for these resources, sorted by path; every `type` is "new". */
   readonly updates: readonly Update[];

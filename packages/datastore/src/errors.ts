@@ -37,6 +37,7 @@ export const DATASTORE_ERROR_CODES = [
   "DATASTORE_FAILED",
 ] as const;
 
+/** Match on it, not on messages. */
 export type DatastoreErrorCode = (typeof DATASTORE_ERROR_CODES)[number];
 
 /** An operational error of a driver. `data` names what it was about (kind, file, endpoint). */

@@ -10,6 +10,10 @@ export interface SourcePosition {
   readonly line: number;
 }
 
+/**
+ * "error": something is left out or stands in its last good form. "warning": surely not meant, but it counts as
+ * written.
+ */
 export type ProblemSeverity = "error" | "warning";
 
 /** Something wrong with stored data, in words for its owner. It stays listed until it is mended. */

@@ -3,6 +3,7 @@ import { datastoreCodeOf } from "../errors.ts";
 import type { DatastoreWriter, ResourceId, StoredResource } from "./writer.ts";
 import { withWriteDefaults } from "./write-defaults.ts";
 
+/** What {@link applyResource} did. "configured": something else was there before. */
 export interface Applied {
   readonly action: "created" | "configured" | "unchanged";
   readonly stored: StoredResource;

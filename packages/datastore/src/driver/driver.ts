@@ -32,6 +32,7 @@ export interface ItemSubject {
   readonly name: string;
 }
 
+/** One list, of everything or of what is named. `signal` ends it between pages. */
 export interface ListRequest {
   readonly kind: DatastoreKind;
   /** "" or "0": any recent state will do. Otherwise not older than this. */
@@ -50,14 +51,18 @@ export interface ListPage {
   readonly missing?: string;
 }
 
+/** One watch of a kind, from a revision on. */
 export interface WatchRequest {
   readonly kind: DatastoreKind;
+  /** Of a list or an event: only what came after it is told. Never "" or "0". */
   readonly revision: string;
+  /** Ends the watch, also before it stands. */
   readonly signal: AbortSignal;
   readonly name?: string;
   readonly namespace?: string;
 }
 
+/** One message of a watch. Of one kind, in the order of the store. */
 export type WatchEvent =
   /** `revision`: where a watch goes on from after this event. Default: the item's. */
   | { readonly type: "added" | "modified"; readonly item: Item; readonly revision?: string }
@@ -100,5 +105,6 @@ export interface DatastoreDriver {
   probe(kind: DatastoreKind, signal: AbortSignal): Promise<void>;
   /** What is wrong with the stored data at the moment, oldest first. */
   problems(): readonly Problem[];
+  /** Ends lists and watches that still run. No call may follow. */
   close(): Promise<void>;
 }

@@ -36,4 +36,5 @@ export const DATASTORE_KINDS = [
   "IPAMHandle",
 ] as const;
 
+/** A kind that syncers list; see {@link DATASTORE_KINDS}. */
 export type DatastoreKind = (typeof DATASTORE_KINDS)[number];

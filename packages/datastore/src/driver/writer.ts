@@ -27,6 +27,7 @@ export interface StoredResource {
   readonly source?: SourcePosition;
 }
 
+/** Which kind, and where. */
 export interface StoredListRequest extends ResourceType {
   /** Only this namespace. Default: all. */
   readonly namespace?: string;

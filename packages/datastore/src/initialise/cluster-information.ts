@@ -1,6 +1,7 @@
 import { CALICO_V3, type ClusterInformationSpec, isObject, type Resource } from "@bulrush/model";
 import type { ResourceId } from "../driver/writer.ts";
 
+/** The one object of its kind that counts. */
 export const CLUSTER_INFORMATION_ID: ResourceId = {
   apiVersion: CALICO_V3,
   kind: "ClusterInformation",

@@ -5,6 +5,7 @@ import type { DatastoreWriter } from "../driver/writer.ts";
 import { datastoreCodeOf } from "../errors.ts";
 import { CLUSTER_INFORMATION_ID, type ClusterFacts, nextClusterInformation } from "./cluster-information.ts";
 
+/** What is written where the cluster has none of its own yet. */
 export interface InitialiseOptions extends ClusterFacts {
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -14,12 +14,14 @@ import {
 } from "./read-file.ts";
 import type { ManifestResource } from "./resource.ts";
 
+/** Resources and what could not be read: a bad file, or object, takes no other away. */
 export interface LoadedManifests {
   /** In order of path (bytes) and place; never two of one identity. */
   readonly resources: readonly ManifestResource[];
   readonly problems: readonly Problem[];
 }
 
+/** Bounds; what is over one is a problem, not an error. */
 export interface LoadOptions {
   /** Default 16 MiB a file. */
   readonly maxFileBytes?: number;

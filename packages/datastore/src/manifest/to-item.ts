@@ -10,7 +10,9 @@ import { convertPod, isVisiblePod, podEndpointName } from "../kubernetes/pod.ts"
 import { convertNamespace, convertServiceAccount } from "../kubernetes/profile.ts";
 import { errorAt } from "../process/issue.ts";
 
+/** What the conversion of Nodes and pods depends on. */
 export interface ConversionOptions {
+  /** IPAM blocks come from the pod CIDRs of nodes. */
   readonly usePodCIDR: boolean;
   /** FELIX_INTERFACEPREFIX. Default "cali". */
   readonly interfacePrefix?: string;

@@ -12,6 +12,7 @@ import { kindsOf } from "./table.ts";
 import { DEFAULT_CONNECTION_TIMEOUT_MS } from "./timing.ts";
 import { WatcherCache } from "./watcher-cache.ts";
 
+/** The driver stays the caller's. */
 export interface SyncerOptions {
   readonly driver: DatastoreDriver;
   readonly clock: Clock;
@@ -43,6 +44,7 @@ export interface KindReport {
   readonly keys: number;
 }
 
+/** What the last callbacks say. */
 export interface StopOptions {
   /**
    * Deletes for all that is known go out last. Default false: whoever stops does not mean that the data is gone.
@@ -50,6 +52,10 @@ export interface StopOptions {
   readonly sendDeletes?: boolean;
 }
 
+/**
+ * Lists and watches every kind of one type, and says what became of their keys. The caller stops it; the driver stays
+ * open.
+ */
 export interface Syncer {
   readonly type: SyncerType;
   /** Begins; call once. The first callback is the status wait-for-ready. */

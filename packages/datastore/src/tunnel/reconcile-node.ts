@@ -17,6 +17,7 @@ import {
   withTunnelAddress,
 } from "./tunnel-kind.ts";
 
+/** Whose addresses, and what of the host's settings counts. */
 export interface TunnelAddressOptions {
   readonly node: string;
   readonly signal: AbortSignal;

@@ -26,6 +26,7 @@ export interface ComplianceSetup {
   readonly forbidden: DatastoreKind;
 }
 
+/** What every server of the suite is set up with. */
 export const COMPLIANCE_SETUP: ComplianceSetup = { missing: "CalicoNodeStatus", forbidden: "IPReservation" };
 
 const NAMESPACE = "compliance";
