@@ -1,3 +1,4 @@
+/** IP version. */
 export type Family = 4 | 6;
 
 /**

@@ -4,9 +4,11 @@ import { type Address, compareAddresses, type Family, formatAddress, parseAddres
 export interface Cidr {
   readonly family: Family;
   readonly words: readonly number[];
+  /** 0 to 32, or 128. */
   readonly prefixLength: number;
 }
 
+/** 32 or 128. */
 export function maxPrefixLength(family: Family): number {
   return family === 4 ? 32 : 128;
 }
@@ -50,14 +52,17 @@ export function maskCidr(cidr: Cidr): Cidr {
   return { ...cidr, words: cidr.words.map((word, i) => (word & wordMask(cidr.prefixLength, i)) >>> 0) };
 }
 
+/** True when no host bit is set. */
 export function isMasked(cidr: Cidr): boolean {
   return cidr.words.every((word, i) => (word & wordMask(cidr.prefixLength, i)) >>> 0 === word);
 }
 
+/** Always with a length. Host bits are printed as they are. */
 export function formatCidr(cidr: Cidr): string {
   return `${formatAddress(cidr)}/${cidr.prefixLength}`;
 }
 
+/** The network of this address alone: /32 or /128. */
 export function cidrOf(address: Address): Cidr {
   return { family: address.family, words: address.words, prefixLength: maxPrefixLength(address.family) };
 }
@@ -67,6 +72,7 @@ export function isHostCidr(cidr: Cidr): boolean {
   return cidr.prefixLength === maxPrefixLength(cidr.family);
 }
 
+/** False for an address of the other family. */
 export function containsAddress(cidr: Cidr, address: Address): boolean {
   if (cidr.family !== address.family) return false;
   return cidr.words.every((word, i) => ((word ^ (address.words[i] ?? 0)) & wordMask(cidr.prefixLength, i)) === 0);
