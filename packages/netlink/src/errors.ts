@@ -22,8 +22,10 @@ export const NETLINK_ERROR_CODES = {
   closed: "NETLINK_CLOSED",
 } as const;
 
+/** What each means stands at {@link NETLINK_ERROR_CODES}. */
 export type NetlinkErrorCode = (typeof NETLINK_ERROR_CODES)[keyof typeof NETLINK_ERROR_CODES];
 
+/** What an error is made of. */
 export interface NetlinkErrorOptions {
   readonly code: NetlinkErrorCode;
   /** What was being attempted: "Add route", "Dump links". */
@@ -44,11 +46,15 @@ export interface NetlinkErrorOptions {
 /** An operational error of a netlink socket. Match on `code`, or with {@link hasErrno} and its kin. */
 export class NetlinkError extends CodedError {
   override readonly name = "NetlinkError";
+  /** Positive; 0 when there is none. */
   readonly errno: number;
   /** "ENOENT" and so on; empty when there is no errno. */
   readonly errnoName: string;
+  /** The kernel's own words, where it has any. */
   readonly extAck: string | undefined;
+  /** Bytes from the request's head to the attribute that the kernel found fault with. */
   readonly offset: number | undefined;
+  /** Of the refused message. */
   readonly seq: number | undefined;
 
   constructor(message: string, options: NetlinkErrorOptions) {
@@ -81,6 +87,7 @@ export function isNotFound(error: unknown): boolean {
   return hasErrno(error, "ENOENT", "ESRCH", "ENODEV", "EADDRNOTAVAIL");
 }
 
+/** True for EEXIST, of whatever kind of object. */
 export function isAlreadyExists(error: unknown): boolean {
   return hasErrno(error, "EEXIST");
 }

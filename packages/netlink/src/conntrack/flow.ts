@@ -45,5 +45,6 @@ export interface ConntrackConnection {
   deleteFlowsOf(addresses: readonly string[]): void;
   /** Lists all flows, and removes those that `matches` says yes to. How many were removed; others may have ended meanwhile. */
   deleteFlowsWhere(matches: (flow: Flow) => boolean): number;
+  /** Closes the socket. No call may follow it. */
   close(): void;
 }

@@ -16,6 +16,7 @@ const CT_DELETE = (1 << 8) | 2;
 /** Up to this many addresses the kernel's filtered delete, a walk of its table each, is cheaper than one listing. */
 const FEW_ADDRESSES = 4;
 
+/** Both have defaults that fit a host. */
 export interface ConntrackOptions extends Pick<NetlinkSocketOptions, "namespace"> {
   /** `listed`: never use the kernel's filtered delete (kernels before 6.9 have none). Default: try it first. */
   readonly deletion?: "auto" | "listed";

@@ -20,6 +20,7 @@ export interface LogPacket {
   readonly icmp?: { readonly type: number; readonly code: number };
 }
 
+/** Callbacks run on the thread that opened the monitor. */
 export interface LogMonitorOptions {
   /** Groups to take, each by one socket of the namespace alone: EPERM where another program has one. */
   readonly groups: readonly number[];
@@ -37,6 +38,7 @@ export interface LogMonitorOptions {
   readonly onError: (error: Error) => void;
 }
 
+/** Takes packets off the kernel's log groups. The caller closes it. */
 export interface LogMonitor {
   /** Stops at once; no callback comes after it. Resolves when the file descriptor is closed. */
   close(): Promise<void>;

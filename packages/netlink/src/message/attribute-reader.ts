@@ -19,6 +19,7 @@ const lately: (string | undefined)[] = Array.from({ length: SLOTS });
 export class AttributeReader {
   readonly #view: DataView;
   readonly #end: number;
+  /** Goes to the next attribute; false at the end. Throws NETLINK_MALFORMED where a length is not true. */
   #next: number;
   /** Type of the present attribute, without its flag bits. */
   type = 0;

@@ -11,6 +11,7 @@ import { malformed } from "./malformed.ts";
 export class MessageReader {
   readonly view: DataView;
   readonly #end: number;
+  /** Goes to the next message; false at the end. Throws NETLINK_MALFORMED where a length is not true. */
   #next = 0;
   type = 0;
   flags = 0;
@@ -55,6 +56,7 @@ export class MessageReader {
       throw malformed(`body of ${this.bodyEnd - this.bodyStart} bytes where ${bytes} are needed`);
   }
 
+  /** `offset` counts from the body's start, here and below. */
   u8(offset: number): number {
     this.need(offset + 1);
     return this.view.getUint8(this.bodyStart + offset);

@@ -37,6 +37,7 @@ export class MessageWriter {
     return this.#bytes.subarray(0, this.#length);
   }
 
+  /** Forgets what was written, and keeps the memory. Views of `bytes` are not valid any more. */
   reset(): void {
     this.#length = 0;
     this.#messageStart = -1;
@@ -67,6 +68,7 @@ export class MessageWriter {
     this.#view.setUint32(at + 12, 0, true);
   }
 
+  /** Fills in the length and pads. Each message needs it, before the next begins. */
   endMessage(): void {
     assert(this.#messageStart >= 0, "No netlink message to end");
     this.#view.setUint32(this.#messageStart, this.#length - this.#messageStart, true);

@@ -34,6 +34,7 @@ const NDP_SOLICITATIONS: readonly FilterInstruction[] = [
   NOTHING,
 ];
 
+/** One family on one interface. */
 export interface NeighbourResponderOptions {
   readonly family: 4 | 6;
   /** Index of the interface that questions come in by. */
@@ -42,6 +43,7 @@ export interface NeighbourResponderOptions {
   readonly mac: string;
   /** IPv6 only: an address of the interface, which answers come from. */
   readonly from?: string;
+  /** Default: the calling thread's namespace. */
   readonly namespace?: NamespaceRef;
 }
 

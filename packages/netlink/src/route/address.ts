@@ -1,5 +1,6 @@
 /** An address of a device. */
 export interface InterfaceAddress {
+  /** Index of the interface. */
   readonly device: number;
   /** Address and length: "10.0.0.1/32". */
   readonly address: string;
@@ -19,4 +20,5 @@ export interface InterfaceAddress {
   readonly noPrefixRoute?: boolean;
 }
 
+/** How far a destination is, by ip(8)'s names but for "universe" (global); RT_SCOPE_ of linux/rtnetlink.h. */
 export type RouteScope = "universe" | "site" | "link" | "host" | "nowhere";

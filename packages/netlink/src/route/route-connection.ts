@@ -7,6 +7,10 @@ import type { Filter, Qdisc } from "../tc/qdisc.ts";
 import type { Route } from "./route.ts";
 import type { RoutingRule } from "./rule.ts";
 
+/**
+ * One operation that the kernel refused, or that could not be encoded (NETLINK_ARGUMENT). Those after it were tried all
+ * the same.
+ */
 export interface OperationFailure {
   /** Index into the operations that were handed in. */
   readonly index: number;
@@ -19,6 +23,7 @@ export interface OperationFailure {
  * finished when it returns. One thread at a time.
  */
 export interface RouteConnection {
+  /** Throws NETLINK_DUMP_INTERRUPTED when the kernel's tables kept changing, as all listings do. */
   links(): Link[];
   /** The link of this name or index, or `undefined` when there is none. */
   link(which: number | string): Link | undefined;
@@ -49,5 +54,6 @@ export interface RouteConnection {
   apply(operations: readonly RouteOperation[]): OperationFailure[];
   /** Like `apply` for one operation, but throws its failure. */
   write(operation: RouteOperation): void;
+  /** Closes the socket. No call may follow it. */
   close(): void;
 }

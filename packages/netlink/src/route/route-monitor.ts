@@ -3,12 +3,14 @@ import type { Link } from "./link.ts";
 import type { Neighbour } from "./neighbour.ts";
 import type { Route } from "./route.ts";
 
+/** One change, with the object as it is now, or as it was where it is gone. */
 export type RouteEvent =
   | { readonly kind: "link" | "link-gone"; readonly link: Link }
   | { readonly kind: "address" | "address-gone"; readonly address: InterfaceAddress }
   | { readonly kind: "route" | "route-gone"; readonly route: Route }
   | { readonly kind: "neighbour" | "neighbour-gone"; readonly neighbour: Neighbour };
 
+/** What is told of; addresses and routes are those of both families. */
 export type MonitorGroup = "links" | "addresses" | "routes" | "neighbours";
 
 /**
@@ -26,6 +28,7 @@ export interface RouteMonitorOptions {
   readonly onError: (error: Error) => void;
 }
 
+/** Told of changes in a namespace. The caller closes it. */
 export interface RouteMonitor {
   /** Stops at once; no callback comes after it. Resolves when the file descriptor is closed. */
   close(): Promise<void>;

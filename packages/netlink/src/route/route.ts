@@ -1,5 +1,6 @@
 import type { RouteScope } from "./address.ts";
 
+/** RTN_ of linux/rtnetlink.h, by ip(8)'s names. */
 export type RouteType =
   | "unicast"
   | "local"
@@ -14,6 +15,7 @@ export type RouteType =
 
 /** One hop of a multipath route. */
 export interface NextHop {
+  /** Index of the interface. */
   readonly device?: number;
   readonly via?: string;
   readonly onlink?: boolean;

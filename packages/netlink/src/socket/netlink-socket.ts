@@ -10,6 +10,7 @@ import type { NamespaceRef } from "../namespace.ts";
 import { errnoName, errnoOf, systemError } from "../system/errno.ts";
 import { bindFd, closeFd, growBuffer, openSocketFd, SOCKET, trySetOption } from "../system/socket-fd.ts";
 
+/** All have defaults. */
 export interface NetlinkSocketOptions {
   /** Where to open it. Default: the calling thread's namespace. */
   readonly namespace?: NamespaceRef;
@@ -20,8 +21,11 @@ export interface NetlinkSocketOptions {
   readonly receiveBufferBytes?: number;
 }
 
+/** What became of requests that were sent together. */
 export interface ExchangeResult {
+  /** In the kernel's order; what is not among them was done, unless answers were lost. */
   readonly refusals: readonly KernelAnswer[];
+  /** The receive buffer ran over: what became of some requests is not known. */
   readonly lost: boolean;
 }
 

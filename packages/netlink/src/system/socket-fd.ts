@@ -21,11 +21,13 @@ export const SOCKET = {
 
 const MSG_DONTWAIT = 0x40;
 
+/** The arguments of socket(2), and where to call it. */
 export interface SocketFdOptions {
   readonly domain: number;
   /** SOCK_CLOEXEC is added. */
   readonly type: number;
   readonly protocol: number;
+  /** Default: the calling thread's namespace. */
   readonly namespace?: NamespaceRef;
 }
 

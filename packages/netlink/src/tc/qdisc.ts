@@ -14,6 +14,7 @@ export interface TokenBucket {
 
 /** Where the kernel's own handles stand: the root of what leaves, and what arrives (linux/pkt_sched.h). */
 export const QDISC_ROOT = 0xffffffff;
+/** TC_H_INGRESS of linux/pkt_sched.h. */
 export const QDISC_INGRESS = 0xfffffff1;
 /** The handle of the one ingress qdisc of a device, `ffff:`, which filters name as their parent. */
 export const INGRESS_HANDLE = 0xffff0000;
