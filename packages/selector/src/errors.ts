@@ -12,6 +12,7 @@ export const SELECTOR_ERROR_CODES = [
   "SELECTOR_UNWRITABLE",
 ] as const;
 
+/** Match on it, not on messages. */
 export type SelectorErrorCode = (typeof SELECTOR_ERROR_CODES)[number];
 
 /** Where and why a selector could not be read. */
@@ -28,6 +29,7 @@ export interface SelectorErrorFacts {
 export class SelectorError extends CodedError {
   override readonly name: string = "SelectorError";
   declare readonly code: SelectorErrorCode;
+  /** As in {@link SelectorErrorFacts}, as is `expected`. */
   readonly position: number;
   readonly expected: string;
 

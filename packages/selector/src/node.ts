@@ -17,6 +17,7 @@ export const Op = {
   not: 12,
 } as const;
 
+/** Closed: a switch over it ends in `unreachable`. */
 export type Op = (typeof Op)[keyof typeof Op];
 
 /** `all()` and `global()`: always true here; they differ in text and id, and `global()` is given a meaning in a rule. */
@@ -32,6 +33,7 @@ export interface HasNode {
   readonly depth: number;
 }
 
+/** Those that compare one label with one value. */
 export type ValueOp =
   | typeof Op.equal
   | typeof Op.notEqual

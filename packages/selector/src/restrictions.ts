@@ -12,6 +12,7 @@ export interface LabelRestriction {
   readonly mustHaveOneOfValues: readonly string[] | undefined;
 }
 
+/** By label; a label that is not in it may be anything. */
 export type LabelRestrictions = ReadonlyMap<string, LabelRestriction>;
 
 const PRESENT: LabelRestriction = { mustBePresent: true, mustBeAbsent: false, mustHaveOneOfValues: undefined };

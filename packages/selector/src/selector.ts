@@ -52,6 +52,7 @@ export function parseSelector(text: string, bounds?: SelectorBounds): Selector {
   return new Selector(parseNode(text, bounds));
 }
 
+/** A selector, or what is wrong with its text. */
 export type SelectorResult =
   | { readonly ok: true; readonly selector: Selector }
   | { readonly ok: false; readonly error: SelectorError };
