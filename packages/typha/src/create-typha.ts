@@ -28,6 +28,7 @@ import type { Serving } from "./workers/serving.ts";
 import { type StartThread, startThread } from "./workers/start-thread.ts";
 import { WorkerPool } from "./workers/worker-pool.ts";
 
+/** What a server has of its process. What it opens it closes; what is handed in stays the caller's. */
 export interface TyphaDependencies {
   readonly clock: Clock;
   /** Numbers in [0, 1). */

@@ -6,6 +6,7 @@ export const TYPHA_ERROR_CODES = {
   TYPHA_ADMIN_LISTEN: "The admin API cannot be served at its address",
 } as const;
 
+/** Match on it, not on messages. */
 export type TyphaErrorCode = keyof typeof TYPHA_ERROR_CODES;
 
 /** What goes wrong around the server. What a client does wrong is told to the client, and never thrown. */

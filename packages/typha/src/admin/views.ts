@@ -8,6 +8,7 @@ export interface ClientsView {
   readonly clients: readonly ClientView[];
 }
 
+/** One stream to one client. */
 export interface ClientView {
   readonly connectionId: string;
   readonly hostname: string;
@@ -16,6 +17,7 @@ export interface ClientView {
   readonly info: string;
   /** The same over the reconnects of one process. */
   readonly clientId: string;
+  /** Address and port. */
   readonly peer: string;
   readonly connectedAt: string;
   /** What the stream began with: changes alone, some buckets, or everything; null before the welcome. */
@@ -39,6 +41,10 @@ export interface CachesView {
   readonly caches: readonly CacheView[];
 }
 
+/**
+ * One stream, as of the moment. Counts are since the start of the process; `flushWindowMs` is how long changes are
+ * gathered.
+ */
 export interface CacheView {
   readonly syncer: SyncerType;
   readonly epoch: string;
@@ -47,6 +53,7 @@ export interface CacheView {
   readonly keys: number;
   /** When the newest breadcrumb was made. */
   readonly changedAt: string;
+  /** Since the source's last sign of life, of its oldest kind. */
   readonly upstreamAgeMs: number;
   readonly flushWindowMs: number;
   readonly retained: { readonly breadcrumbs: number; readonly oldestSequence: number; readonly bytes: number };
@@ -60,6 +67,7 @@ export interface CacheView {
   readonly kinds: readonly KindView[];
 }
 
+/** What the source says of one kind. */
 export interface KindView {
   readonly kind: string;
   readonly status: SyncStatus;

@@ -10,6 +10,7 @@ import { SlotDigests } from "./slot-digests.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { type SnapshotCounters, SnapshotShelf } from "./snapshot-shelf.ts";
 
+/** One stream's cache. What is a function is called from within the cache's own calls. */
 export interface SnapshotCacheOptions {
   readonly syncer: SyncerType;
   /** Random, one per life of a cache: sequences of another epoch mean nothing here. */
@@ -38,6 +39,7 @@ export interface SnapshotCacheOptions {
   readonly onUnsendable?: (path: string, reason: string) => void;
 }
 
+/** What the stream's source said last, in its order. */
 export interface PublishInput {
   readonly updates: readonly Update[];
   /** The status of the stream after these updates; undefined: as before. */
@@ -48,6 +50,7 @@ export interface PublishInput {
   readonly seenAtMs?: number;
 }
 
+/** What became of it. */
 export interface PublishResult {
   /** The breadcrumbs that were made, in order; none when nothing changed. */
   readonly crumbs: readonly Breadcrumb[];
@@ -57,6 +60,7 @@ export interface PublishResult {
 
 /** What the cache tells about itself: for metrics. */
 export interface CacheCounters {
+  /** Since the start of the cache; so `skipped`, those that would have changed nothing. */
   updates: number;
   skipped: number;
   readonly snapshots: Readonly<SnapshotCounters>;

@@ -8,6 +8,7 @@ import { TYPHA_TABLE } from "./typha-table.ts";
 /** Clients go by this at most when they wait for the next ping. */
 const MAX_PING_INTERVAL_MS = 600_000;
 
+/** Upstream's path. It may be missing. */
 export const DEFAULT_CONFIG_FILE = "/etc/calico/typha.cfg";
 
 /** The places that settings come from. */

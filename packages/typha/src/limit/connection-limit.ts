@@ -10,6 +10,7 @@ export interface LimitInputs {
   readonly upper: number;
 }
 
+/** How many streams a node is taken to have. */
 export type LimitBasis =
   /** Every node follows each of the streams that are served. */
   | { readonly type: "formula"; readonly syncerTypes: number }
@@ -24,6 +25,7 @@ export type LimitReason =
   /** Something could not be counted: the limit never goes down for that. */
   | "error";
 
+/** How many streams a server may have before it hands some over, and why so many. */
 export interface ConnectionLimit {
   readonly limit: number;
   readonly reason: LimitReason;

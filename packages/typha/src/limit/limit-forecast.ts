@@ -7,6 +7,7 @@ export interface LimitWarning {
   readonly message: string;
 }
 
+/** Match on it, not on messages. */
 export type LimitWarningCode =
   /** One server may hold everything and is within the limit. */
   | "never-balances"
@@ -31,6 +32,7 @@ export interface LimitForecast extends ConnectionLimit {
   readonly warnings: readonly LimitWarning[];
 }
 
+/** A fleet, as it is or as it is planned: nothing is unknown. */
 export interface ForecastInputs extends LimitInputs {
   readonly typhas: number;
   readonly nodes: number;
