@@ -104,6 +104,7 @@ describe("LocalReachability", () => {
     ["of another host, though a service was given it", [pool("192.168.0.0/24"), ELM, TAKES_ELM]],
     ["that is one of a whole network", [pool("192.168.0.0/24"), workload("a", { ipv4_nets: ["192.168.0.128/26"] })]],
     ["of a machine that leaves", [...POOLS, workload("a", { ...POD.endpoint, live_migration_role: "source" })]],
+    ["of a pod that is down by its owner's wish", [...POOLS, workload("a", { ...POD.endpoint, state: "inactive" })]],
     ["of a machine that is to come", [...POOLS, workload("a", { ...POD.endpoint, live_migration_role: "target" })]],
   ];
   for (const [what, messages] of outside)

@@ -269,7 +269,7 @@ export class LocalReachability implements DeviceWork {
     const { endpoints, migrations } = this.#options;
     for (const name of endpoints.interfaceNames()) {
       const endpoint = endpoints.ownerOf(name)?.endpoint;
-      if (endpoint === undefined || endpoint.live_migration_role === "source") continue;
+      if (endpoint?.state !== "active" || endpoint.live_migration_role === "source") continue;
       if (migrations.priorityOf(name) !== "none") yield* family === 4 ? endpoint.ipv4_nets : endpoint.ipv6_nets;
     }
   }
