@@ -38,7 +38,10 @@ export interface AgentOptions {
   readonly local: LocalSources;
   /** Called once, at the start. The agent stops what it gives. */
   readonly source: SourceFactory;
-  /** Called once the settings of the datastore are known. The agent stops what it gives. */
+  /**
+   * Called when the settings of the datastore are known, after a failure again, and anew for settings that it has to take
+   * up. The agent stops what it gives.
+   */
   readonly startDataplane: (options: DataplaneWorkerOptions, events: DataplaneEvents) => Promise<DataplaneHandle>;
   readonly clock: Clock;
   /** Numbers in [0, 1), for jitter. */
