@@ -11,7 +11,7 @@ export interface StagedConnections {
 }
 
 /** A connection that would be judged otherwise. */
-export interface StagedChange {
+interface StagedChange {
   readonly from: string;
   readonly to: string;
   /** Of IP. */
