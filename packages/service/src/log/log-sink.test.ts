@@ -22,7 +22,7 @@ test("a disk that is full neither holds up who writes, flushes and closes, nor t
     }
     console.log("done");`;
   const args = ["--conditions=bulrush-source", "--input-type=module", "-e", code];
-  const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 30_000 });
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 300_000 });
   assert.deepEqual({ status, stdout }, { status: 0, stdout: "done\n" });
 });
 
@@ -34,7 +34,7 @@ test("lines that nothing takes are dropped beyond 1 MiB", () => {
   sink.close();
 });
 
-test("what waits is written once somebody takes it, though 1 MiB has come since", { timeout: 60_000 }, async () => {
+test("what waits is written once somebody takes it, though 1 MiB has come since", { timeout: 300_000 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), "bulrush-log-"));
   const path = join(directory, "pipe");
   execFileSync("mkfifo", [path]);
