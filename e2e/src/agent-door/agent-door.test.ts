@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { must } from "@bulrush/base";
 import { parseAddress } from "@bulrush/ip";
+import type { Resource } from "@bulrush/model";
 import { openNftConnection, Transaction } from "@bulrush/nftables";
 import { labTests } from "../lab/lab-test.ts";
 import { LabSession } from "../lab/session.ts";
@@ -15,6 +16,20 @@ const CTL = join(import.meta.dirname, "..", "..", "..", "packages", "ctl", "bin"
 const SOCKET = join(WORK_DIR, "state-host-a", "agent.sock");
 const SERVER = "10.65.1.10";
 const STRANGER = "10.65.1.12";
+const FRIEND = "10.65.1.11";
+const STAGED_PORT = 7099;
+/** Would take one port away from friends. */
+const STAGED: Resource = {
+  apiVersion: "projectcalico.org/v3",
+  kind: "StagedNetworkPolicy",
+  metadata: { name: "one-port-less", namespace: "world" },
+  spec: {
+    order: 10,
+    selector: "role == 'server'",
+    types: ["Ingress"],
+    ingress: [{ action: "Deny", protocol: "UDP", destination: { ports: [STAGED_PORT] } }],
+  },
+};
 /** For what takes a moment on a machine that is busy with other things. */
 const PATIENCE_MS = 180_000;
 
@@ -36,6 +51,18 @@ interface HostReport {
     readonly status?: string;
     readonly addresses: readonly string[];
     readonly tiers: readonly { readonly name: string; readonly ingress: readonly string[] }[];
+  }[];
+}
+
+interface StagedReport {
+  readonly changes: readonly {
+    readonly from: string;
+    readonly port?: number;
+    readonly fromPod?: string;
+    readonly toPod?: string;
+    readonly now: string;
+    readonly staged: string;
+    readonly by: string;
   }[];
 }
 
@@ -72,7 +99,7 @@ labTests(import.meta.filename, () => {
 
   before(async () => {
     const manifestDir = join(WORK_DIR, "manifests");
-    writeManifest(join(manifestDir, "world.json"), guardedWorld());
+    writeManifest(join(manifestDir, "world.json"), [...guardedWorld(), STAGED]);
     session = await LabSession.start({
       workDir: WORK_DIR,
       manifestDir,
@@ -132,6 +159,26 @@ labTests(import.meta.filename, () => {
     assert.match(
       ctl("endpoints", "world/server"),
       /^world\/server {2}.*10\.65\.1\.10\/32.* up\n {2}ingress: .*tier default/m,
+    );
+  });
+
+  test("bulrushctl staged names the connection that a staged policy would end", async () => {
+    const { network, prober } = session.cluster;
+    const from = must(network.pod("world/friend-near"), "the friend").namespace;
+    const to = must(parseAddress(SERVER), SERVER);
+    const changeOf = ({ changes }: StagedReport): StagedReport["changes"][number] | undefined =>
+      changes.find((change) => change.from === FRIEND && change.port === STAGED_PORT);
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    let found: StagedReport["changes"][number] | undefined;
+    while (found === undefined) {
+      assert.ok(performance.now() < deadlineMs, "the connection is not named");
+      // Nobody listens there: what counts is that the host lets it through, and tracks it (a refused TCP it forgets).
+      await prober.run([{ from, to, protocol: "UDP", port: STAGED_PORT, expect: false }]);
+      found = changeOf(JSON.parse(ctl("staged", "-o", "json")) as StagedReport);
+    }
+    assert.deepEqual(
+      [found.fromPod, found.toPod, found.now, found.staged, found.by],
+      ["world/friend-near", "world/server", "allow", "deny", "StagedNetworkPolicy/world/one-port-less, rule 0"],
     );
   });
 
