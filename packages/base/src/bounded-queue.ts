@@ -18,6 +18,7 @@ export class BoundedQueue<T> {
     this.capacity = capacity;
   }
 
+  /** Items that wait. */
   get size(): number {
     return this.#items.length - this.#head;
   }

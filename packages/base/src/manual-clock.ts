@@ -6,8 +6,13 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock that stands still until it is told to move: for tests and for replays. */
+/**
+ * A clock that stands still until it is told to move: for tests and for replays.
+ *
+ * Invariant: no timer that waits is due before `nowMs`.
+ */
 export class ManualClock implements Clock {
+  /** The same number as `monotonicMs`. */
   #nowMs: number;
   #order = 0;
   readonly #timers = new Set<Timer>();
@@ -24,6 +29,7 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
+  /** A delay below 0 counts as 0. Fires only within `advance`. */
   after(delayMs: number, callback: () => void): CancelTimer {
     const timer: Timer = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, callback };
     this.#timers.add(timer);

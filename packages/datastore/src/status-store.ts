@@ -12,6 +12,7 @@ export interface StatusStore {
   delete(key: string, signal: AbortSignal): Promise<void>;
   /** Everything below a prefix, which ends in `/`. */
   list(prefix: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  /** After the last call. Keys with a time to live go when it is over. */
   close(): Promise<void>;
 }
 

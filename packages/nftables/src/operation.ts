@@ -11,6 +11,7 @@ export interface TableRef {
 export interface SetShape {
   readonly name: string;
   readonly key: readonly KeyField[];
+  /** As in {@link SetState}, as `key` is. A shape that differs from what is there is refused (EEXIST). */
   readonly interval: boolean;
   /** See {@link SetState.size}. */
   readonly size?: number;
@@ -81,6 +82,7 @@ export type NftOperation =
   | { readonly kind: "add-set"; readonly table: TableRef; readonly set: SetShape; readonly exclusive?: boolean }
   | { readonly kind: "delete-set"; readonly table: TableRef; readonly set: string }
   | { readonly kind: "flush-set"; readonly table: TableRef; readonly set: string }
+  /** What is there already stays as it is. Refused (ENOENT) without the set. */
   | {
       readonly kind: "add-elements";
       readonly table: TableRef;
@@ -88,6 +90,7 @@ export type NftOperation =
       readonly elements: readonly string[];
       readonly exclusive?: boolean;
     }
+  /** Refused (ENOENT) where one is not there. */
   | {
       readonly kind: "delete-elements";
       readonly table: TableRef;

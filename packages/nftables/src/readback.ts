@@ -7,12 +7,14 @@ export interface TableReadback {
   readonly kind: "readback";
   readonly family: TableFamily;
   readonly name: string;
+  /** That of the whole namespace while it was read. */
   readonly generation: number;
   /** True: somebody has put it to sleep, and no packet comes to its base chains. */
   readonly asleep: boolean;
   readonly chains: ReadonlyMap<string, ChainReadback>;
   /** Named sets; anonymous ones are part of the rules. */
   readonly sets: ReadonlyMap<string, SetReadback>;
+  /** Verdict maps. */
   readonly maps: ReadonlyMap<string, MapReadback>;
   readonly flowtables: ReadonlyMap<string, FlowtableReadback>;
 }

@@ -91,6 +91,7 @@ export interface SyncClientState {
   readonly upstreamAgeMs: number | undefined;
   /** Unix ms of its datastore's last answer, while the server that is followed counts itself as stale. */
   readonly staleSinceMs: number | undefined;
+  /** Unix ms; undefined before the first one. */
   readonly lastMessageAtMs: number | undefined;
   /** Why the last attempt or connection failed. */
   readonly lastError: { readonly code: string; readonly message: string; readonly atMs: number } | undefined;

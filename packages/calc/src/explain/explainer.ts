@@ -24,6 +24,8 @@ export interface ExplainerOptions {
 /**
  * Answers for flows on one datastore: a graph of all hosts, with what it has sent, and a directory of who has which
  * labels. Pure: it runs wherever the updates can be had, in a browser too.
+ *
+ * Invariant: between calls, `state` and the directory are of the same updates.
  */
 export class Explainer {
   /** What the graph has sent so far. The explainer alone writes it. */

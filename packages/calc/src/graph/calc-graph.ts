@@ -109,6 +109,8 @@ const NO_MAP: LabelMap = new Map();
  *
  * `flush` runs: active rules, IP sets, routes, tunnel ends; once in-sync endpoint data, resolver, encapsulation and
  * configuration; the sequencer; then InSync, once.
+ *
+ * Invariant: `#inSyncSent` is never true before `#inSync`; neither goes back.
  */
 export class CalcGraph {
   readonly #sink: (message: CalcMessage) => void;

@@ -18,6 +18,7 @@ export interface CalcGraphConfig {
   /** Explicit FELIX_IPINIPENABLED and FELIX_VXLANENABLED: they beat what the pools say. */
   readonly explicitIPIPEnabled: boolean | undefined;
   readonly explicitVXLANEnabled: boolean | undefined;
+  /** Workloads in Istio's ambient mesh are marked, and gathered in an IP set. */
   readonly istioAmbient: boolean;
 }
 

@@ -32,6 +32,7 @@ export class FlushBucket {
     this.#saved = Math.max(this.#saved, 1);
   }
 
+  /** Ticks that were missed count too. A time that goes back does nothing. */
   onTick(nowMs: number): void {
     const ticks = Math.floor((nowMs - this.#lastTickMs) / TICK_MS);
     if (ticks <= 0) return;

@@ -79,6 +79,7 @@ export class LookupCaches {
     return withAddress(address, (read) => this.#services.find(read, port, protocol));
   }
 
+  /** By the port of every node; `protocol` as in `service`. */
   serviceOfNodePort(port: number, protocol: string): FoundService | undefined {
     return this.#services.findNodePort(port, protocol);
   }

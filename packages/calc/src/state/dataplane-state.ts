@@ -45,25 +45,33 @@ export interface StateWorkload {
  * its flush.)
  *
  * The maps are the state itself: read them, never change them.
+ *
+ * Invariant: what a policy, profile or endpoint here refers to is here too.
  */
 export class DataplaneState {
   /** Set by the first InSync. */
   inSync = false;
+  /** Undefined until it was sent, as the two below. */
   config: ConfigUpdate | undefined;
   encapsulation: Encapsulation | undefined;
   globalBgpConfig: GlobalBGPConfigUpdate | undefined;
+  /** By id. */
   readonly ipSets: Map<string, IpSetMembers> = new Map();
   /** By {@link policyIdText}. */
   readonly policies: Map<string, StatePolicy> = new Map();
+  /** By name. */
   readonly profiles: Map<string, DataplaneProfile> = new Map();
   /** By {@link workloadIdText}. */
   readonly workloadEndpoints: Map<string, StateWorkload> = new Map();
+  /** By id. */
   readonly hostEndpoints: Map<string, DataplaneHostEndpoint> = new Map();
+  /** By host name, as tunnel ends and WireGuard's. */
   readonly hostMetadata: Map<string, HostMetadataUpdate> = new Map();
   readonly ipamPools: Map<string, IPAMPoolUpdate> = new Map();
   /** By `namespace/name`. */
   readonly serviceAccounts: Map<string, ServiceAccountUpdate> = new Map();
   readonly namespaces: Map<string, NamespaceUpdate> = new Map();
+  /** By `dst`. */
   readonly routes: Map<string, RouteUpdate> = new Map();
   readonly vteps: Map<string, VXLANTunnelEndpointUpdate> = new Map();
   readonly wireguard: Map<string, WireguardEndpointUpdate> = new Map();

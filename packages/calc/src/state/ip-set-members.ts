@@ -18,6 +18,7 @@ import type { IPSetType } from "@bulrush/proto";
 export class IpSetMembers {
   readonly id: string;
   type: IPSetType;
+  /** Text as it was sent. Change it by the methods alone: the tries go with it. */
   readonly members: Set<string> = new Set();
   #broad4: CidrTrie<true> | undefined;
   #broad6: CidrTrie<true> | undefined;
@@ -43,6 +44,7 @@ export class IpSetMembers {
     return true;
   }
 
+  /** What was there before is gone. */
   replace(type: IPSetType, members: readonly string[]): void {
     this.type = type;
     this.members.clear();

@@ -35,6 +35,7 @@ export interface DataplaneConfig {
   readonly interfacePrefixes: readonly string[];
   /** Interfaces whose addresses do not count when host endpoints are matched: names, or patterns as /.../. */
   readonly interfaceExclude: readonly (string | RegExp)[];
+  /** False: no table and no route of IPv6. */
   readonly ipv6Support: boolean;
   /** The host is made a router. */
   readonly ipForwarding: boolean;
@@ -44,15 +45,19 @@ export interface DataplaneConfig {
   /** Verdict for allowed packets: final, or left to later rules of the same hook. */
   readonly filterAllowAction: "ACCEPT" | "RETURN";
   readonly mangleAllowAction: "ACCEPT" | "RETURN";
+  /** What denied packets get: nothing, or an answer that says so. */
   readonly denyAction: "DROP" | "REJECT";
+  /** True: packets that conntrack makes nothing of are not dropped. */
   readonly disableConntrackInvalidCheck: boolean;
   /** Workloads may use the source networks that their annotation names. */
   readonly allowSpoofedSources: boolean;
   readonly allowVxlanFromWorkloads: boolean;
   readonly allowIpipFromWorkloads: boolean;
+  /** UDP port, of this host's end and of all others. */
   readonly vxlanPort: number;
   /** This host's own name; "" when nobody has said it. Without it, no tunnel and no route to other hosts. */
   readonly hostname: string;
+  /** VXLAN network identifier; one for the cluster. */
   readonly vxlanVni: number;
   /** By family; 0: from the host's interfaces. */
   readonly vxlanMtu: { readonly 4: number; readonly 6: number };
@@ -92,11 +97,15 @@ export interface DataplaneConfig {
   readonly clusterRoutes: { readonly ipip: boolean; readonly noEncap: boolean };
   /** What the first packet of a connection within an ambient mesh gets, 0 to 63. */
   readonly ambientDscp: number;
+  /** Ports of this host that policy of host endpoints never closes. */
   readonly failsafeInbound: readonly FailsafePort[];
+  /** The same for ports of others. */
   readonly failsafeOutbound: readonly FailsafePort[];
+  /** Ahead of each line of a Log rule. */
   readonly logPrefix: string;
   /** Absent: every packet of a Log rule is logged. */
   readonly logRateLimit: LogRateLimit | undefined;
+  /** Lines at once before the limit counts. 1 to 9999. */
   readonly logBurst: number;
   /** Established flows of workloads go by a flow table, past the rules. */
   readonly flowOffload: boolean;
@@ -104,7 +113,9 @@ export interface DataplaneConfig {
   readonly flowOffloadInterfaces: RegExp;
   /** Packets of denying and logging rules are handed up to the flow log. */
   readonly flowLog: boolean;
+  /** What becomes of packets to service addresses that no rule of a proxy has translated. */
   readonly serviceLoopPrevention: "Drop" | "Reject" | "Disabled";
+  /** Destinations that are not masqueraded: addresses of pools, or those of hosts too. */
   readonly natOutgoingExclusions: "IPPoolsOnly" | "IPPoolsAndHostIPs";
   /** Source ports of masqueraded packets; absent for any. */
   readonly natPorts: { readonly first: number; readonly last: number } | undefined;
@@ -118,7 +129,9 @@ export interface DataplaneConfig {
   readonly openstack: OpenstackConfig | undefined;
   /** True: no route and no neighbour entry is written or removed. */
   readonly routeSyncDisabled: boolean;
+  /** RTPROT_ number of our routes: those that others carry are not ours. */
   readonly deviceRouteProtocol: number;
+  /** Preferred source of workload routes; absent: as the kernel chooses. */
   readonly deviceRouteSourceAddress: string | undefined;
   readonly deviceRouteSourceAddressV6: string | undefined;
   /** On workload interfaces, routes of any origin that no endpoint explains are removed too. */
@@ -133,6 +146,7 @@ export interface DataplaneConfig {
   readonly localReachability: boolean;
   /** So often it tells these networks unasked. */
   readonly localReachabilityRefreshMs: number;
+  /** Time between read-backs of the tables; so of sets, routes and interfaces' settings in the next three. */
   readonly nftablesRefreshMs: number;
   readonly ipsetsRefreshMs: number;
   readonly routeRefreshMs: number;

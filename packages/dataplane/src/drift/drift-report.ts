@@ -18,6 +18,7 @@ export interface DriftRepair {
   readonly atMs: number;
   /** Who changed nf_tables, as the kernel names them: "nft (1234)". "" where that is not known. */
   readonly by: string;
+  /** At most 200. */
   readonly items: readonly DriftItem[];
   /** Items that are left out of `items`. */
   readonly more: number;

@@ -59,5 +59,6 @@ export interface Kernel {
   openNftWatch(callbacks: Pick<NftWatchOptions, "onChange" | "onLost" | "onError">): NftWatch;
   /** Takes packet log groups. Throws when another program has one. Callbacks never run from inside this call. */
   openLogMonitor(options: Pick<LogMonitorOptions, "groups" | "onPackets" | "onLost" | "onError">): LogMonitor;
+  /** Closes every connection that it holds; watches and monitors are closed by whoever opened them. */
   close(): void;
 }

@@ -18,6 +18,7 @@ export interface ItemKey {
 export interface Item extends ItemKey {
   readonly revision: string;
   readonly value: Resource | undefined;
+  /** Absent where there is nothing to say. */
   readonly issues?: readonly ItemIssue[];
   /** Where it was read, if the store has such places. */
   readonly source?: SourcePosition;
@@ -58,6 +59,7 @@ export interface WatchRequest {
   readonly revision: string;
   /** Ends the watch, also before it stands. */
   readonly signal: AbortSignal;
+  /** Only this one, with its namespace. Default: all of the kind. */
   readonly name?: string;
   readonly namespace?: string;
 }

@@ -77,5 +77,6 @@ export interface DatastoreWriter {
    * `CalicoVersion`), or undefined if there is none.
    */
   legacyVersion?(signal: AbortSignal): Promise<string | undefined>;
+  /** After the last call. Ends connections. */
   close(): Promise<void>;
 }

@@ -7,6 +7,7 @@ export interface EtcdSettings {
   /** HOST:PORT, and its scheme: where etcd is asked for and nothing else says where it is. */
   readonly EtcdAddr: string;
   readonly EtcdScheme: string;
+  /** PEM files. */
   readonly EtcdKeyFile: string;
   readonly EtcdCertFile: string;
   readonly EtcdCaFile: string;

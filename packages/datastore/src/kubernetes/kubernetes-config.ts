@@ -27,6 +27,7 @@ export interface KubernetesDatastoreConfig {
   readonly server?: string;
   /** A bearer token. */
   readonly token?: string;
+  /** PEM files: of the client, and of the CA that the server's certificate goes up to. */
   readonly keyFile?: string;
   readonly certFile?: string;
   readonly caFile?: string;

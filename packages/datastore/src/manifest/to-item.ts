@@ -23,6 +23,7 @@ export interface ConvertedItem {
   readonly kind: DatastoreKind;
   readonly namespace: string;
   readonly name: string;
+  /** Undefined: it cannot be converted at all, and `issues` say why. */
   readonly value: Resource | undefined;
   readonly issues: readonly ItemIssue[];
   readonly subject: ItemSubject;

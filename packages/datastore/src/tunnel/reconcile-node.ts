@@ -19,6 +19,7 @@ import {
 
 /** Whose addresses, and what of the host's settings counts. */
 export interface TunnelAddressOptions {
+  /** The name of the Node. */
   readonly node: string;
   readonly signal: AbortSignal;
   /** Unix time in milliseconds. */

@@ -37,6 +37,7 @@ export interface WorkloadEndpoint {
   /** Host side interface. */
   readonly name: string;
   readonly active_instance_id?: string;
+  /** "aa:bb:cc:dd:ee:ff"; absent where it is not known. */
   readonly mac?: string | null;
   /** In order of evaluation, behind the policies. */
   readonly profile_ids: readonly string[];
@@ -48,6 +49,7 @@ export interface WorkloadEndpoint {
   readonly labels: LabelMap;
   readonly ipv4_gateway?: string;
   readonly ipv6_gateway?: string;
+  /** Ports that rules may name. */
   readonly ports?: readonly EndpointPort[];
   /** The prefix that the pod's name was made of. */
   readonly generate_name?: string;
@@ -61,6 +63,7 @@ export interface WorkloadEndpoint {
 export interface HostEndpoint {
   /** Interface name, "*" for any, "" when matched by address. */
   readonly name: string;
+  /** Without lengths. They find the interface where `name` is "", and stand for it in IP sets. */
   readonly expected_ipv4_addrs: readonly string[];
   readonly expected_ipv6_addrs: readonly string[];
   readonly labels: LabelMap;
@@ -89,6 +92,7 @@ export interface Policy {
   /** "ingress", "egress"; empty or absent means both. */
   readonly types?: readonly string[];
   readonly performance_hints?: readonly string[];
+  /** Of the staged kinds: "Set", "Delete"; see the v3 resource. */
   readonly staged_action?: string;
   readonly annotations?: LabelMap;
 }
@@ -115,6 +119,7 @@ export interface NetworkSet {
   /** CIDR text or bare addresses; of both families. */
   readonly nets: readonly string[];
   readonly labels: LabelMap;
+  /** Of a namespaced set: its namespace's, whose labels it inherits. */
   readonly profile_ids?: readonly string[];
 }
 
@@ -124,14 +129,17 @@ export interface IPPool {
   readonly cidr: string;
   /** "tunl0" where IPIP is on, else "". */
   readonly ipip: string;
+  /** "" is off. At most one of it and `vxlan_mode` is on. */
   readonly ipip_mode: "always" | "cross-subnet" | "";
   readonly vxlan_mode: "always" | "cross-subnet" | "";
   /** What leaves all pools gets the host's address. */
   readonly masquerade: boolean;
   /** False: addresses are no longer given out of it. */
   readonly ipam: boolean;
+  /** No new addresses are given out of it. Routes and NAT of it stay. */
   readonly disabled: boolean;
   readonly disableBGPExport: boolean;
+  /** "Manual": only who asks for it by name gets an address. */
   readonly assignment_mode: "Automatic" | "Manual";
   /** "Workload", "Tunnel", "LoadBalancer"; empty means every use. */
   readonly allowed_uses: readonly string[];
@@ -155,9 +163,11 @@ export interface Block {
   readonly allocations: readonly (number | null)[];
   /** Ordinals of the free addresses. */
   readonly unallocated: readonly number[];
+  /** Who has the addresses; `allocations` point here. */
   readonly attributes: readonly BlockAttribute[];
   readonly sequenceNumber?: number;
   readonly sequenceNumberForAllocation?: Readonly<Record<string, number>>;
+  /** True while it is being taken away. */
   readonly deleted?: boolean;
 }
 

@@ -21,6 +21,7 @@ export interface NatSpec {
 export interface WorkloadEndpointSpec {
   readonly orchestrator: string;
   readonly workload?: string;
+  /** The name of its Node. */
   readonly node: string;
   readonly containerID?: string;
   readonly pod?: string;
@@ -36,6 +37,7 @@ export interface WorkloadEndpointSpec {
   readonly interfaceName?: string;
   readonly mac?: string;
   readonly ports?: readonly EndpointPortSpec[];
+  /** CIDR text: source addresses that it may use beside its own. */
   readonly allowSpoofedSourcePrefixes?: readonly string[];
   readonly qosControls?: QoSControls;
 }

@@ -73,8 +73,10 @@ export interface EndpointSliceEndpoint {
 
 /** discovery.k8s.io/v1: its fields stand beside the metadata. */
 export interface EndpointSliceResource extends Resource {
+  /** Of all its endpoints. */
   readonly addressType?: "IPv4" | "IPv6" | "FQDN";
   readonly endpoints?: readonly EndpointSliceEndpoint[];
+  /** Of all its endpoints; numbers of the pods' own ports. */
   readonly ports?: readonly { readonly name?: string; readonly protocol?: string; readonly port?: number }[];
 }
 

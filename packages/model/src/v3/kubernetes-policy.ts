@@ -15,8 +15,11 @@ export interface LabelSelector {
 
 /** networking.k8s.io/v1 */
 export interface KubernetesPolicyPort {
+  /** Default "TCP". */
   readonly protocol?: string;
+  /** A number or the name of a container's port. Absent: all ports of the protocol. */
   readonly port?: number | string;
+  /** Last of a range that begins at a numeric `port`. */
   readonly endPort?: number;
 }
 
@@ -26,6 +29,7 @@ export interface KubernetesPolicyPeer {
   readonly podSelector?: LabelSelector;
   /** Empty: every namespace. Alone: all their pods. */
   readonly namespaceSelector?: LabelSelector;
+  /** `except` are networks inside `cidr` that do not match. */
   readonly ipBlock?: { readonly cidr?: string; readonly except?: readonly string[] };
 }
 
@@ -60,6 +64,7 @@ export interface ClusterPolicyPodPeer {
 /** Exactly one field is set; an empty selector picks everything. */
 export interface ClusterPolicySubject {
   readonly namespaces?: LabelSelector;
+  /** Both selectors must hold. */
   readonly pods?: ClusterPolicyPodPeer;
 }
 
@@ -87,7 +92,9 @@ export interface ClusterPolicyProtocol {
 /** An ingress rule has `from`, an egress rule `to`. No protocols: all of them. */
 export interface ClusterPolicyRule {
   readonly name?: string;
+  /** "Pass": on to what comes after this tier. */
   readonly action?: "Accept" | "Deny" | "Pass";
+  /** Any of them; of `to` too. */
   readonly from?: readonly ClusterPolicyPeer[];
   readonly to?: readonly ClusterPolicyPeer[];
   readonly protocols?: readonly ClusterPolicyProtocol[];

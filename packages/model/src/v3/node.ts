@@ -29,7 +29,7 @@ export interface NodeSpec {
   readonly addresses?: readonly NodeAddressSpec[];
 }
 
-/** Base64 of 32 bytes each. */
+/** Keys are base64 of 32 bytes; `podCIDRs` are those of the Kubernetes Node. */
 export interface NodeStatus {
   readonly wireguardPublicKey?: string;
   readonly wireguardPublicKeyV6?: string;

@@ -55,6 +55,7 @@ const DUMP_TRIES = 8;
 export class NetlinkSocket {
   /** The largest single write, in bytes. */
   readonly maxSendBytes: number;
+  /** Granted; may be less than wanted. */
   readonly receiveBufferBytes: number;
   /** For building requests; `request` and `dump` reset it. */
   readonly writer: MessageWriter = new MessageWriter();
@@ -97,6 +98,7 @@ export class NetlinkSocket {
     return this.#seq;
   }
 
+  /** A second call does nothing. A later `send` throws NETLINK_CLOSED. */
   close(): void {
     if (this.#fd < 0) return;
     closeFd(this.#fd);

@@ -23,6 +23,7 @@ export interface WireguardDevice {
   /** All zeros, or absent: none. */
   readonly privateKey?: WireguardKey;
   readonly publicKey?: WireguardKey;
+  /** UDP port that it listens at. 0: none yet. */
   readonly port: number;
   /** Of its own outer packets. 0: none. */
   readonly mark: number;
@@ -51,6 +52,7 @@ export interface WireguardChange {
   readonly mark?: number;
   /** Peers that are not named stay, unless `replacePeers` is set. */
   readonly peers?: readonly WireguardPeerChange[];
+  /** True: peers that are not named go. */
   readonly replacePeers?: boolean;
 }
 

@@ -25,6 +25,7 @@ export interface ParameterType<T> {
 /** One setting. Its name is its key in the table, in the canonical spelling of the reference ("HealthPort"). */
 export interface Parameter<T> {
   readonly type: ParameterType<T>;
+  /** A value, already parsed. */
   readonly default: T;
   /** How the reference shows the default, where it differs from machine to machine: "the host's name". */
   readonly defaultDoc?: string;

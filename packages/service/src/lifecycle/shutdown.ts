@@ -19,6 +19,7 @@ export interface ShutdownOptions {
 
 /** Why a process ends, and with what. */
 export interface ShutdownReason {
+  /** For the log, in words. */
   readonly reason: string;
   readonly exitCode: number;
 }

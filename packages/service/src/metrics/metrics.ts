@@ -71,8 +71,10 @@ export interface Metrics {
   /** A family that is kept elsewhere: `read` gives all children when the page is made. */
   counterFamilyFrom<L extends string>(options: LabelledOptions<L>, read: () => Iterable<Sample<L>>): void;
   gaugeFamilyFrom<L extends string>(options: LabelledOptions<L>, read: () => Iterable<Sample<L>>): void;
+  /** Quantiles over the last 10 minutes. */
   summary(options: MetricOptions & QuantileOptions): Observer;
   summaryFamily<L extends string>(options: LabelledOptions<L> & QuantileOptions): Family<Observer, L>;
+  /** Buckets, since the start. */
   histogram(options: MetricOptions & BucketOptions): Observer;
   histogramFamily<L extends string>(options: LabelledOptions<L> & BucketOptions): Family<Observer, L>;
   /** The page in Prometheus text format, with what `addSamples` gives. */

@@ -10,6 +10,7 @@ export interface ClientsView {
 
 /** One stream to one client. */
 export interface ClientView {
+  /** As in the welcome, and in both sides' logs. */
   readonly connectionId: string;
   readonly hostname: string;
   readonly syncer: SyncerType;
@@ -22,6 +23,7 @@ export interface ClientView {
   readonly connectedAt: string;
   /** What the stream began with: changes alone, some buckets, or everything; null before the welcome. */
   readonly begunWith: Welcome["resume"] | null;
+  /** It has not got all of its snapshot yet. */
   readonly inSnapshot: boolean;
   /** The newest sequence of the server. */
   readonly serverSequence: number;
@@ -47,6 +49,7 @@ export interface CachesView {
  */
 export interface CacheView {
   readonly syncer: SyncerType;
+  /** As in the welcome: another one after a restart. */
   readonly epoch: string;
   readonly sequence: number;
   readonly status: SyncStatus;
@@ -55,10 +58,14 @@ export interface CacheView {
   readonly changedAt: string;
   /** Since the source's last sign of life, of its oldest kind. */
   readonly upstreamAgeMs: number;
+  /** How long changes are gathered at the moment before they go out together. */
   readonly flushWindowMs: number;
+  /** The history that clients may resume from. */
   readonly retained: { readonly breadcrumbs: number; readonly oldestSequence: number; readonly bytes: number };
+  /** Since the start; `skipped` would have changed nothing, and went to nobody. */
   readonly updates: number;
   readonly skipped: number;
+  /** Since the start; `snapshotsReused` counts those that were handed out again. */
   readonly snapshotsGenerated: number;
   readonly snapshotsReused: number;
   /** How long changes took to be in force at clients. */
@@ -78,6 +85,7 @@ export interface KindView {
   /** Stored objects that cannot be used as they are written. */
   readonly unusable: number;
   readonly upstreamAgeMs: number | null;
+  /** Sent and alive. */
   readonly keys: number;
 }
 
@@ -111,6 +119,7 @@ export interface StatusView {
   readonly name: string;
   readonly version: string;
   readonly startedAt: string;
+  /** "draining": it hands its clients over, and takes no more. */
   readonly state: "starting" | "running" | "draining";
   readonly ready: boolean;
   readonly live: boolean;

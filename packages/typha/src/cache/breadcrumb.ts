@@ -38,6 +38,7 @@ export class Breadcrumb implements BreadcrumbParts {
   readonly seenAtMs: number;
   readonly status: SyncStatus;
   readonly kvCount: number;
+  /** The delta from the breadcrumb before; shared by all clients. */
   readonly frame: Buffer;
   readonly endByte: number;
   /** `frame` as a list, for those who write lists: one for all clients. */

@@ -15,6 +15,7 @@ export interface SnapshotCacheOptions {
   readonly syncer: SyncerType;
   /** Random, one per life of a cache: sequences of another epoch mean nothing here. */
   readonly epoch: string;
+  /** What it gives is shared by all clients: nobody changes it. */
   readonly encodeFrame: FrameEncoder;
   /** KVs are held as bytes where that is possible. Default: as objects. */
   readonly packed?: PackedFrames | undefined;
@@ -110,6 +111,7 @@ const MAX_PART_BYTES = 64 * 1024 * 1024;
 export class SnapshotCache {
   readonly syncer: SyncerType;
   readonly epoch: string;
+  /** Live: read it, never change it. */
   readonly counters: CacheCounters;
   readonly #options: SnapshotCacheOptions;
   readonly #maxBatch: number;
