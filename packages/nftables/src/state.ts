@@ -51,7 +51,7 @@ export interface BaseChain {
 /** A rule, desired. Two rules are the same when their statements and comments are. */
 export interface RuleState {
   readonly statements: readonly Statement[];
-  /** Printed after the rule and kept in its user data. At most 254 bytes. */
+  /** Printed after the rule and kept in its user data. At most 253 bytes, else NFT_INVALID. */
   readonly comment?: string;
 }
 
