@@ -107,6 +107,6 @@ export interface DatastoreDriver {
   probe(kind: DatastoreKind, signal: AbortSignal): Promise<void>;
   /** What is wrong with the stored data at the moment, oldest first. */
   problems(): readonly Problem[];
-  /** Ends lists and watches that still run. No call may follow. */
+  /** After the reader has ended its lists and watches. No call may follow. */
   close(): Promise<void>;
 }

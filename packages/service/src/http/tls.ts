@@ -11,7 +11,7 @@ export const CLIENT_AUTH_MODES = [
   "VerifyClientCertIfGiven",
   "RequireAndVerifyClientCert",
 ] as const;
-/** From the laxest to the strictest of {@link CLIENT_AUTH_MODES}. */
+/** Whether a client has to show a certificate, and whether that is verified; upstream's words, which are Go's. */
 export type ClientAuthMode = (typeof CLIENT_AUTH_MODES)[number];
 
 /** Files are read again when they change: a new certificate needs no restart. */
