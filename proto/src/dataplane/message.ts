@@ -263,6 +263,7 @@ export interface HostMetadataRemove {
   readonly hostname: string;
 }
 
+/** A pool, as far as NAT and tunnels go by it. `ipip_mode` and `vxlan_mode` are "" where they are off. */
 export interface IPAMPoolUpdate {
   readonly msg: "IPAMPoolUpdate";
   /** "10.0.0.0-16". */
@@ -281,6 +282,7 @@ export interface IPAMPoolRemove {
   readonly id: string;
 }
 
+/** A service account and its labels, out of its profile. */
 export interface ServiceAccountUpdate {
   readonly msg: "ServiceAccountUpdate";
   readonly id: { readonly namespace: string; readonly name: string };
@@ -292,6 +294,7 @@ export interface ServiceAccountRemove {
   readonly id: { readonly namespace: string; readonly name: string };
 }
 
+/** A namespace and its labels; `id` is its name. */
 export interface NamespaceUpdate {
   readonly msg: "NamespaceUpdate";
   readonly id: string;
@@ -416,6 +419,7 @@ export interface Encapsulation {
   readonly no_encap_needed: boolean;
 }
 
+/** One port of a Service. */
 export interface ServicePort {
   /** "TCP" where the Service says none. */
   readonly protocol: string;
@@ -424,6 +428,7 @@ export interface ServicePort {
   readonly node_port: number;
 }
 
+/** A Service of Kubernetes. Replaces what was sent of its name. */
 export interface ServiceUpdate {
   readonly msg: "ServiceUpdate";
   readonly name: string;

@@ -1,6 +1,7 @@
 import type { Resource } from "../v1/value.ts";
 import type { ResourceOf } from "./object.ts";
 
+/** core/v1, as the shapes below, as far as they are read. */
 export interface ContainerPort {
   readonly name?: string;
   readonly containerPort?: number;
@@ -9,6 +10,7 @@ export interface ContainerPort {
   readonly protocol?: string;
 }
 
+/** What matters of it: ports that rules may name. */
 export interface Container {
   readonly name?: string;
   readonly ports?: readonly ContainerPort[];
@@ -37,10 +39,12 @@ export interface KubernetesNodeSpec {
   readonly podCIDRs?: readonly string[];
 }
 
+/** Addresses by type: "InternalIP", "ExternalIP", "Hostname". */
 export interface KubernetesNodeStatus {
   readonly addresses?: readonly { readonly type?: string; readonly address?: string }[];
 }
 
+/** One port of a Service; the slices say where it leads. */
 export interface ServicePort {
   readonly name?: string;
   readonly protocol?: string;
@@ -50,6 +54,7 @@ export interface ServicePort {
   readonly nodePort?: number;
 }
 
+/** The addresses that a Service is reached by. What is behind them stands in its EndpointSlices. */
 export interface ServiceSpec {
   readonly type?: string;
   /** "None": headless. */

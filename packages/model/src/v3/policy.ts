@@ -2,6 +2,7 @@ import type { ResourceOf } from "./object.ts";
 import type { KubernetesNetworkPolicySpec } from "./kubernetes-policy.ts";
 import type { RuleSpec } from "./rule.ts";
 
+/** Directions, as the endpoint sees them. */
 export type PolicyType = "Ingress" | "Egress";
 /**
  * What enforcing it would do: "Set" (default) or "Delete" the policy of its name. "Learn" and "Ignore" are kept as
@@ -26,15 +27,19 @@ export interface NetworkPolicySpec {
   readonly performanceHints?: readonly string[];
 }
 
+/** Of a cluster-wide policy, which may also be for host endpoints. */
 export interface GlobalNetworkPolicySpec extends NetworkPolicySpec {
+  /** Only workloads in namespaces with these labels. Default: no such condition. */
   readonly namespaceSelector?: string;
   /** At most one of this and `preDNAT`; either needs `applyOnForward`. Default false. */
   readonly doNotTrack?: boolean;
   /** Ingress rules only. */
   readonly preDNAT?: boolean;
+  /** Also for what the host forwards. Default false. */
   readonly applyOnForward?: boolean;
 }
 
+/** What a staged policy has beside the fields of its kind. */
 export interface StagedFields {
   readonly stagedAction?: StagedAction;
 }
@@ -45,6 +50,7 @@ export interface TierSpec {
   readonly defaultAction?: "Deny" | "Pass";
 }
 
+/** Rules of endpoints that no policy has decided for. */
 export interface ProfileSpec {
   readonly ingress?: readonly RuleSpec[];
   readonly egress?: readonly RuleSpec[];
@@ -52,6 +58,7 @@ export interface ProfileSpec {
   readonly labelsToApply?: Readonly<Record<string, string>>;
 }
 
+/** Networks that selectors find by the labels of the set. */
 export interface NetworkSetSpec {
   /** CIDR text or addresses, of both families. */
   readonly nets?: readonly string[];

@@ -116,6 +116,7 @@ export function oneOf(...values: readonly (string | number)[]): Check {
   return (value) => (all.has(value) ? undefined : unexpected(expected, value));
 }
 
+/** `true` and `false` alone: no text is taken for one. */
 export const boolean: Check = (value) => (typeof value === "boolean" ? undefined : unexpected("true or false", value));
 
 /** Bounds are inclusive. */

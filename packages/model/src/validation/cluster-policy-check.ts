@@ -23,6 +23,7 @@ function union(fields: Readonly<Record<string, Check>>): Check {
 /** Whom a policy is for. */
 export const clusterPolicySubject: Check = union({ namespaces: labelSelector, pods });
 
+/** A whole number from 0 to 1,000. */
 export const clusterPolicyPriority: Check = integer(0, 1000);
 
 const rangeFields = object({ start: portNumber, end: portNumber });
