@@ -259,10 +259,13 @@ test("explainFlow() names the enforced policies at whose tier's end a flow is de
   );
 });
 
-test("explainFlow() notes that policy does not see what a pod sends to itself", () => {
-  const note = /^A pod reaches its own address without leaving it/;
+test("explainFlow() lets a workload reach itself, whatever policy says", () => {
   const own = judge([...pods(), onServer("p", [])], { source: { workload: "server" } });
-  assert.equal(own.verdict, "deny");
-  assert.match(own.notes?.[0] ?? "", note);
-  assert.equal(judge([...pods(), onServer("p", [])]).notes, undefined);
+  assert.equal(own.verdict, "allow");
+  for (const side of [own.egress, own.ingress])
+    assert.deepEqual(
+      [side?.verdict, side?.policy, side?.why],
+      ["allow", "", "what a workload sends to itself, also by a service, is let through, whatever policy says"],
+    );
+  assert.equal(judge([...pods(), onServer("p", [])]).verdict, "deny");
 });

@@ -30,7 +30,7 @@ export interface ExplainDetails {
  * Judges the first packet of a flow by the messages in `state`, which are the very ones that a dataplane renders: of a
  * graph with host name "*" for all hosts. The source's egress policies and the destination's ingress policies judge;
  * an end that is no known endpoint judges nothing (and a host always reaches its own workloads, which is outside of
- * this: a note says so).
+ * this: a note says so). A workload always reaches itself.
  *
  * Throws a CalcError when the flow is not one or names an endpoint that is not there.
  */
@@ -39,8 +39,10 @@ export function explainFlow(state: DataplaneState, flow: Flow, details: ExplainD
   const { packet, source, destination } = resolved;
   const { describeIpSet, describeMember } = details;
   const context: MatchContext = { state, packet, describeIpSet, describeMember };
-  const egress = source.workload && judgeWorkload(context, source.workload, "egress", details);
-  const ingress = destination.workload && judgeWorkload(context, destination.workload, "ingress", details);
+  const isToItself = source.workload !== undefined && source.workload === destination.workload;
+  const judge = isToItself ? toItself : judgeWorkload;
+  const egress = source.workload && judge(context, source.workload, "egress", details);
+  const ingress = destination.workload && judge(context, destination.workload, "ingress", details);
   const path: HostPath =
     details.hosts === undefined
       ? { verdicts: [], notes: [] }
@@ -48,8 +50,7 @@ export function explainFlow(state: DataplaneState, flow: Flow, details: ExplainD
   const { verdicts: hosts, notes } = path;
   const workloads = [egress, ingress].filter((side) => side !== undefined);
   const verdicts = [...workloads, ...hosts].map(({ verdict }) => verdict);
-  const isToItself = source.workload !== undefined && source.workload === destination.workload;
-  const allNotes = [...serviceNotes(state, packet), ...(isToItself ? [TO_ITSELF] : []), ...notes];
+  const allNotes = [...serviceNotes(state, packet), ...notes];
   return {
     verdict: overall(verdicts),
     ipVersion: packet.ipVersion,
@@ -66,11 +67,27 @@ export function explainFlow(state: DataplaneState, flow: Flow, details: ExplainD
   };
 }
 
-const TO_ITSELF =
-  "A pod reaches its own address without leaving it, and no policy sees that: this is what holds where it comes back to itself by a service";
+const TO_ITSELF = "what a workload sends to itself, also by a service, is let through, whatever policy says";
 
 function overall(verdicts: readonly (Decision["verdict"] | "none")[]): "allow" | "deny" {
   return verdicts.includes("deny") ? "deny" : "allow";
+}
+
+/** As {@link judgeWorkload}, which this is where nothing passes at all. */
+function toItself(
+  context: MatchContext,
+  workload: StateWorkload,
+  direction: Direction,
+  details: ExplainDetails,
+): SideVerdict {
+  const address = direction === "egress" ? context.packet.source : context.packet.destination;
+  if (workload.endpoint.state !== "active" || address === undefined)
+    return judgeWorkload(context, workload, direction, details);
+  const decision: Decision = { verdict: "allow", tier: "", policy: "", rule: null, why: TO_ITSELF };
+  return {
+    ...decision,
+    steps: [{ tier: "", policy: "", rule: null, outcome: "ended", action: "allow", why: TO_ITSELF }],
+  };
 }
 
 function judgeWorkload(

@@ -101,6 +101,7 @@ export class WorkloadChainsManager implements Manager {
             layer: LAYER,
             direction,
             kind: "workload",
+            interfaceName: name,
             adminUp: endpoint.state === "active",
             tiers,
             profiles: endpoint.profile_ids,

@@ -1,6 +1,7 @@
 import type { ChainState, RuleState, Statement } from "@bulrush/nftables";
 import type { DataplaneConfig } from "../config/dataplane-config.ts";
 import { flowLogRules } from "../flow-log/flow-log-rule.ts";
+import { decide } from "./decision-chains.ts";
 import { chain, commented, type Layer, layered, rule } from "./layer.ts";
 import type { GroupedTier } from "../manager/policy-groups.ts";
 import { type Direction, profileChain } from "./names.ts";
@@ -8,6 +9,7 @@ import { groupChain, STRIDE } from "./policy-groups.ts";
 import { commentText } from "./rule/comment.ts";
 import {
   clearMark,
+  COUNTER,
   equals,
   established,
   invalid,
@@ -40,6 +42,8 @@ export interface EndpointChainInput {
   /** Those with policies that count in this direction. */
   readonly tiers: readonly GroupedTier[];
   readonly profiles: readonly string[];
+  /** Of a workload: what it sends itself, by way of a service that chose it, is let through. */
+  readonly interfaceName?: string;
   /** Jumped to behind what is established, for workloads whose connections are bounded. */
   readonly connectionLimitChain?: string;
   /** Jumped to ahead of policy, for host endpoints. */
@@ -91,6 +95,7 @@ export function renderEndpointChain(input: EndpointChainInput, config: Dataplane
     ...conntrackRules(input, config),
     ...jumpIf(input.connectionLimitChain),
     ...jumpIf(input.failsafeChain),
+    ...toItself(input),
     common(input.layer, config).clearVerdict,
     ...tunnelRules(input, config),
     ...tierRules(input, config),
@@ -103,6 +108,16 @@ function conntrackRules({ kind, layer }: EndpointChainInput, config: DataplaneCo
   if (kind === "untracked") return [];
   const shared = common(layer, config);
   return config.disableConntrackInvalidCheck ? [shared.established] : [shared.established, shared.invalid];
+}
+
+/**
+ * No policy sees what a workload sends to its own address. Where it calls a service, and the backend that is chosen is
+ * itself, the packet goes out and comes back by one interface: that is the same, and is as if policy allowed it.
+ */
+function toItself({ direction, interfaceName, layer }: EndpointChainInput): RuleState[] {
+  if (interfaceName === undefined) return [];
+  const isBack = equals(meta(direction === "egress" ? "oifname" : "iifname"), interfaceName);
+  return [commented("To itself, by a service", isBack, COUNTER, decide(layer, "accepted"))];
 }
 
 /** A workload must not put packets into the cluster's tunnels. */

@@ -38,6 +38,7 @@ const REASONS = [
   "no profile",
   "no profile decided",
   "inactive",
+  "to itself",
   "omitted ip_version",
   "not-matched protocol",
   "not-matched !protocol",
@@ -99,13 +100,24 @@ function graphOf(kvs: readonly KV[]): Rig {
   return rig;
 }
 
+/** What one sends to itself is let through, whatever policy says. */
+const TO_ITSELF: NaiveVerdict = {
+  verdict: "allow",
+  tier: "",
+  policy: "",
+  rule: null,
+  steps: [{ tier: "", policy: "", rule: null, outcome: "ended", action: "allow" }],
+  reasons: ["to itself"],
+};
+
 type OnVerdict = (verdict: "allow" | "deny", side?: NaiveVerdict) => void;
 
 /** What differs, if anything does. */
 function problemOf(rig: Rig, view: View, random: RandomFlow, onVerdict?: OnVerdict): string | undefined {
   const { flow, packet, source, destination } = random;
-  const egress = source && judge(view, source, "egress", packet);
-  const ingress = destination && judge(view, destination, "ingress", packet);
+  const toItself = source === destination && source?.state === "active" ? TO_ITSELF : undefined;
+  const egress = source && (toItself ?? judge(view, source, "egress", packet));
+  const ingress = destination && (toItself ?? judge(view, destination, "ingress", packet));
   const sides = [egress, ingress].filter((side) => side !== undefined);
   const verdict = sides.every((side) => side.verdict === "allow") ? "allow" : "deny";
   try {
