@@ -6,6 +6,8 @@ import type {
   DataplaneStatus,
   DataplaneWorkerOptions,
   FromDataplane,
+  HostReport,
+  StagedConnections,
   TrackedFlow,
 } from "@bulrush/dataplane";
 import { createValidationFilter, type Update } from "@bulrush/model";
@@ -18,8 +20,6 @@ import { CalcDriver, type RunContents, type RunParts } from "./pipeline/calc-dri
 import { type HostExplanation, LiveDataplane } from "./pipeline/live-dataplane.ts";
 import { StartCollector } from "./pipeline/start-collector.ts";
 import { AgentHealth } from "./report/agent-health.ts";
-import type { HostReport } from "./report/endpoint-report.ts";
-import type { StagedConnections } from "./report/staged-connections.ts";
 import { registerAgentMetrics } from "./report/agent-metrics.ts";
 import type { Held, SourceFactory } from "./source/source.ts";
 import type { StateStore } from "./state/state-store.ts";

@@ -4,6 +4,7 @@ export { busiest, readRuleCounters, type RuleCounter } from "./counters/rule-cou
 export type { DriftItem, DriftRepair, DriftReport } from "./drift/drift-report.ts";
 export { DATAPLANE_ERROR_CODES, DataplaneError, type DataplaneErrorCode } from "./errors.ts";
 export type { FlowBatch, FlowRecord } from "./flow-log/flow-record.ts";
+export type { EndpointReport, HostReport, StagedChange, StagedConnections, TierReport } from "./host-report.ts";
 export type { DataplaneEvents, DataplaneHandle, DataplaneWorkerOptions, InspectableDataplane } from "./handle.ts";
 export type { Kernel, RouteAccess, Sysctls } from "./kernel/kernel.ts";
 export { createDataplane, type DataplaneOptions } from "./loop/dataplane.ts";

@@ -5,10 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { ManualClock } from "@bulrush/base";
-import type { DriftReport, FlowRecord } from "@bulrush/dataplane";
+import type { DriftReport, FlowRecord, HostReport } from "@bulrush/dataplane";
 import { memoryLogger } from "@bulrush/service";
 import type { HostExplanation } from "../pipeline/live-dataplane.ts";
-import type { HostReport } from "../report/endpoint-report.ts";
 import { type AdminSocketOptions, serveAdminSocket } from "./admin-socket.ts";
 import { FlowRing } from "./flow-ring.ts";
 

@@ -4,11 +4,9 @@ import { connect } from "node:net";
 import { dirname } from "node:path";
 import { type CancelTimer, type Clock, messageOf } from "@bulrush/base";
 import type { FlowText } from "@bulrush/calc";
-import type { DriftReport } from "@bulrush/dataplane";
+import type { DriftReport, HostReport, StagedConnections } from "@bulrush/dataplane";
 import type { Logger } from "@bulrush/service";
 import type { HostExplanation } from "../pipeline/live-dataplane.ts";
-import type { HostReport } from "../report/endpoint-report.ts";
-import type { StagedConnections } from "../report/staged-connections.ts";
 import type { FlowLine, FlowRing } from "./flow-ring.ts";
 
 const RETRY_MS = 10_000;

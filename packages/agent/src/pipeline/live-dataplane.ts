@@ -16,11 +16,13 @@ import type {
   DataplaneStatus,
   EndpointStatus,
   FromDataplane,
+  HostReport,
+  StagedConnections,
   TrackedFlow,
 } from "@bulrush/dataplane";
 import type { ToDataplane } from "@bulrush/proto";
-import { endpointReports, type HostReport } from "../report/endpoint-report.ts";
-import { type StagedConnections, stagedConnections } from "../report/staged-connections.ts";
+import { endpointReports } from "../report/endpoint-report.ts";
+import { stagedConnections } from "../report/staged-connections.ts";
 import { replay } from "./replay.ts";
 
 /** Starts a dataplane on the kernel of this process; it does nothing before its first message. */

@@ -1,41 +1,7 @@
 import { compareStrings } from "@bulrush/base";
 import { type DataplaneState, policyIdText } from "@bulrush/calc";
-import type { DataplaneStatus, EndpointStatus } from "@bulrush/dataplane";
+import type { EndpointReport, EndpointStatus, TierReport } from "@bulrush/dataplane";
 import type { TierInfo } from "@bulrush/proto";
-
-/** What this host guards, as the dataplane was told; in the order of names. */
-export interface HostReport {
-  /** Of the dataplane; "starting" before it has said anything. */
-  readonly phase: DataplaneStatus["phase"] | "starting";
-  /** One sentence: what it waits for, or what failed last. */
-  readonly reason: string;
-  readonly endpoints: readonly EndpointReport[];
-}
-
-export interface EndpointReport {
-  readonly kind: "workload" | "host";
-  /** `namespace/pod` or what else the workload is called; the name of a host endpoint. */
-  readonly name: string;
-  /** Of the kernel; "*" is all, "" one that is found by its addresses. */
-  readonly interfaceName: string;
-  readonly addresses: readonly string[];
-  /** Undefined: nothing was reported yet. error: a host endpoint that guards no interface of this host. */
-  readonly status?: EndpointStatus;
-  readonly tiers: readonly TierReport[];
-  /** What judges where no tier decides. */
-  readonly profiles: readonly string[];
-}
-
-interface TierReport {
-  readonly name: string;
-  /** Of host endpoints: which packets it is for. */
-  readonly stage: "normal" | "untracked" | "pre-dnat" | "forward";
-  /** In the order of evaluation, as explanations name them; staged ones enforce nothing. */
-  readonly ingress: readonly string[];
-  readonly egress: readonly string[];
-  /** What becomes of packets that no policy decides. */
-  readonly end: "Deny" | "Pass";
-}
 
 /** `statuses`: by `workload/ID` and `host/ID`, as the dataplane reported last. */
 export function endpointReports(

@@ -1,31 +1,5 @@
 import { CalcError, type DataplaneState, explainFlow, type Flow, type FlowVerdict, type Outcome } from "@bulrush/calc";
-import type { TrackedFlow } from "@bulrush/dataplane";
-
-/** What becomes of the connections that there are, once staged policies are enforced. */
-export interface StagedConnections {
-  /** Different connections that were judged. */
-  readonly judged: number;
-  /** Those that were not, for there are too many. */
-  readonly left: number;
-  readonly changes: readonly StagedChange[];
-}
-
-/** A connection that would be judged otherwise. */
-interface StagedChange {
-  readonly from: string;
-  readonly to: string;
-  /** Of IP. */
-  readonly protocol: number;
-  /** Where it goes, behind a service; absent for protocols without ports. */
-  readonly port?: number;
-  /** The pods of this host at its ends. */
-  readonly fromPod?: string;
-  readonly toPod?: string;
-  readonly now: FlowVerdict["verdict"];
-  readonly staged: FlowVerdict["verdict"];
-  /** What decides then, on the side that changes. */
-  readonly by: string;
-}
+import type { StagedChange, StagedConnections, TrackedFlow } from "@bulrush/dataplane";
 
 /** Connections that differ in more than their source port. */
 const MAX_JUDGED = 10_000;

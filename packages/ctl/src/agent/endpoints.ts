@@ -1,4 +1,5 @@
 import { printable } from "@bulrush/base";
+import type { EndpointReport, HostReport } from "@bulrush/dataplane";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
 import type { CommandIo, Output } from "../cli/io.ts";
@@ -7,31 +8,6 @@ import { outputFormat, outputOption, printValue } from "../output/format.ts";
 import { askAgent, SOCKET_OPTION } from "./agent-client.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
-
-/** As the agent gives it. */
-interface HostReport {
-  readonly phase: string;
-  readonly reason: string;
-  readonly endpoints: readonly Endpoint[];
-}
-
-interface Endpoint {
-  readonly kind: "workload" | "host";
-  readonly name: string;
-  readonly interfaceName: string;
-  readonly addresses: readonly string[];
-  readonly status?: string;
-  readonly tiers: readonly Tier[];
-  readonly profiles: readonly string[];
-}
-
-interface Tier {
-  readonly name: string;
-  readonly stage: "normal" | "untracked" | "pre-dnat" | "forward";
-  readonly ingress: readonly string[];
-  readonly egress: readonly string[];
-  readonly end: "Deny" | "Pass";
-}
 
 /** bulrushctl endpoints [NAME...] */
 export const endpoints: Command = {
@@ -70,7 +46,7 @@ async function runEndpoints(args: Arguments, io: CommandIo): Promise<number> {
   return 0;
 }
 
-function endpointText(endpoint: Endpoint, out: Output): string {
+function endpointText(endpoint: EndpointReport, out: Output): string {
   const { addresses, interfaceName, kind, name, status } = endpoint;
   const where = interfaceName === "" ? "by address" : interfaceName;
   const head = [kind === "host" ? `host endpoint ${name}` : name, where, ...addresses].map(printable).join("  ");
@@ -86,7 +62,7 @@ function statusText(status: string | undefined, out: Output): string {
 }
 
 /** The tiers with policies for the direction, and what becomes of the rest. */
-function listsText({ tiers, profiles }: Endpoint, direction: "ingress" | "egress"): string {
+function listsText({ tiers, profiles }: EndpointReport, direction: "ingress" | "egress"): string {
   const used = tiers.filter((tier) => tier[direction].length > 0);
   const parts = used.map(({ end, name, stage, ...lists }) => {
     const enforced = lists[direction].some((policy) => !policy.startsWith("Staged"));

@@ -1,3 +1,4 @@
+import type { StagedConnections } from "@bulrush/dataplane";
 import { PROTOCOL_NUMBERS } from "@bulrush/model";
 import type { Arguments } from "../cli/arguments.ts";
 import type { Command } from "../cli/command.ts";
@@ -7,23 +8,6 @@ import { printRows } from "../store/print-table.ts";
 import { askAgent, SOCKET_OPTION } from "./agent-client.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
-
-/** As the agent gives it. */
-interface StagedConnections {
-  readonly judged: number;
-  readonly left: number;
-  readonly changes: readonly {
-    readonly from: string;
-    readonly to: string;
-    readonly protocol: number;
-    readonly port?: number;
-    readonly fromPod?: string;
-    readonly toPod?: string;
-    readonly now: string;
-    readonly staged: string;
-    readonly by: string;
-  }[];
-}
 
 const NAME_OF: ReadonlyMap<number, string> = new Map([...PROTOCOL_NUMBERS].map(([name, number]) => [number, name]));
 

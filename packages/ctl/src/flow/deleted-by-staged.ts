@@ -1,12 +1,9 @@
 import { policyIdText } from "@bulrush/calc";
 import { isObject, type Resource } from "@bulrush/model";
+import { policyKeyOf } from "../input/policy-kinds.ts";
 
-/** The kind in the graph of what each staged kind deletes. */
-const DELETES: Readonly<Record<string, string>> = {
-  StagedNetworkPolicy: "NetworkPolicy",
-  StagedGlobalNetworkPolicy: "GlobalNetworkPolicy",
-  StagedKubernetesNetworkPolicy: "KubernetesNetworkPolicy",
-};
+/** What begins the kinds of policies that would take the place of the kind behind it. */
+const STAGED = "Staged";
 
 /**
  * Ids, as explanations name them, of the policies that staged ones with `stagedAction: Delete` take away once they are
@@ -14,10 +11,11 @@ const DELETES: Readonly<Record<string, string>> = {
  */
 export function deletedByStaged(resources: readonly Resource[]): ReadonlySet<string> {
   const out = new Set<string>();
-  for (const { kind, metadata, spec } of resources) {
-    const deletes = Object.hasOwn(DELETES, kind) ? DELETES[kind] : undefined;
-    if (deletes === undefined || !isObject(spec) || spec["stagedAction"] !== "Delete") continue;
-    out.add(policyIdText({ kind: deletes, namespace: metadata.namespace ?? "", name: metadata.name }));
+  for (const resource of resources) {
+    const { kind = "", name = "", namespace = "" } = policyKeyOf(resource) ?? {};
+    const { spec } = resource;
+    if (!kind.startsWith(STAGED) || !isObject(spec) || spec["stagedAction"] !== "Delete") continue;
+    out.add(policyIdText({ kind: kind.slice(STAGED.length), namespace, name }));
   }
   return out;
 }

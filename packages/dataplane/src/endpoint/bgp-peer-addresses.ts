@@ -10,11 +10,9 @@ import type { Interfaces } from "../manager/interfaces.ts";
 import { Listeners } from "../manager/listeners.ts";
 import type { WorkloadEndpoints } from "../manager/workload-endpoints.ts";
 import { isWorkloadInterface } from "../route/route-ownership.ts";
+import { OWN_PROTOCOL } from "../route/own-protocol.ts";
 
 const FULL_LENGTH = { 4: 32, 6: 128 } as const;
-
-/** By which an address says that it is ours (IFA_PROTO), as a route does (rtm_protocol). */
-const OWN_PROTOCOL = 80;
 
 /**
  * The addresses by which workloads that speak BGP find this host: one a family, the same on the interface of each

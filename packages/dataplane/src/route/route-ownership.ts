@@ -2,9 +2,7 @@ import type { Route } from "@bulrush/netlink";
 import { IPIP_DEVICE } from "../tunnel/ipip-device.ts";
 import { VXLAN_DEVICE } from "../tunnel/vxlan-device.ts";
 import type { Interfaces } from "../manager/interfaces.ts";
-
-/** RTPROT_ number of routes that only we make. */
-const OWN_PROTOCOL = 80;
+import { OWN_PROTOCOL } from "./own-protocol.ts";
 
 /** RTPROT_KERNEL: routes that come with an address. */
 const KERNEL_PROTOCOL = 2;

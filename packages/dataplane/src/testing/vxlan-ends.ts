@@ -1,4 +1,5 @@
 import type { ToDataplane } from "@bulrush/proto";
+import { FakeHost } from "./fake-host.ts";
 import { clusterRoute, encapsulation, tunnelEnd } from "./messages.ts";
 
 /** Three hosts with a VXLAN end each, told to the first, oak; elm is in its subnet, fir is not. */
@@ -14,3 +15,11 @@ export const ON: ToDataplane = encapsulation({ vxlan_enabled: true });
 /** Of a route: it leads to elm. */
 export const toElm = { dst_node_name: "elm", dst_node_ip: "192.168.0.2" } as const;
 export const ELM_BLOCK: ToDataplane = clusterRoute("10.65.1.0/26", toElm);
+
+/** The first of them, with its way to the others. */
+export function oakHost(): FakeHost {
+  const host = new FakeHost();
+  host.routes.setLink(2, "eth0");
+  host.routes.addAddress(2, "192.168.0.1/24");
+  return host;
+}

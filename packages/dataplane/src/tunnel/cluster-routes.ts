@@ -9,9 +9,8 @@ import type { RouteTable } from "../route/route-table.ts";
 import { hostMtu, tunnelMtu } from "./host-mtu.ts";
 import { IPIP_DEVICE } from "./ipip-device.ts";
 import { LOOPBACK, type VxlanTunnel } from "./vxlan-tunnel.ts";
+import { OWN_PROTOCOL } from "../route/own-protocol.ts";
 
-/** RTPROT_ number of routes that are not of workloads, where the configured one is the kernel's default (boot). */
-const OWN_PROTOCOL = 80;
 const BOOT_PROTOCOL = 3;
 
 /** A route and where it goes. */
@@ -239,6 +238,7 @@ export class ClusterRoutes implements Manager {
     const { deviceRouteProtocol } = this.#config;
     return {
       destination: route.dst,
+      // The kernel's default tells nothing.
       protocol: deviceRouteProtocol === BOOT_PROTOCOL ? OWN_PROTOCOL : deviceRouteProtocol,
       // What the kernel makes of no metric.
       metric: familyOf(route.dst) === 4 ? 0 : 1024,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 import type { DataplaneHandle } from "../handle.ts";
-import { FakeHost } from "../testing/fake-host.ts";
+import type { FakeHost } from "../testing/fake-host.ts";
 import { clusterRoute, encapsulation, hostEndpoint, IN_SYNC } from "../testing/messages.ts";
-import { ELM, ELM_BLOCK, ON, OWN, toElm } from "../testing/vxlan-ends.ts";
+import { ELM, ELM_BLOCK, oakHost, ON, OWN, toElm } from "../testing/vxlan-ends.ts";
 
 describe("routes of tunnels", () => {
   let host: FakeHost;
@@ -16,9 +16,7 @@ describe("routes of tunnels", () => {
   const routes = (): readonly string[] => host.routes.listing();
 
   beforeEach(() => {
-    host = new FakeHost();
-    host.routes.setLink(2, "eth0");
-    host.routes.addAddress(2, "192.168.0.1/24");
+    host = oakHost();
   });
 
   const cases: readonly (readonly [what: string, route: ReturnType<typeof clusterRoute>, expected: string[]])[] = [

@@ -4,7 +4,7 @@ import { NetlinkError } from "@bulrush/netlink";
 import type { DataplaneHandle } from "../handle.ts";
 import { FakeHost } from "../testing/fake-host.ts";
 import { clusterRoute, encapsulation, IN_SYNC, tunnelEnd } from "../testing/messages.ts";
-import { ELM, ELM_BLOCK, FIR, MAC_A, MAC_B, MAC_C, ON, OWN, toElm } from "../testing/vxlan-ends.ts";
+import { ELM, ELM_BLOCK, FIR, MAC_A, MAC_B, MAC_C, oakHost, ON, OWN, toElm } from "../testing/vxlan-ends.ts";
 
 describe("VXLAN", () => {
   let host: FakeHost;
@@ -17,9 +17,7 @@ describe("VXLAN", () => {
   const routes = (): readonly string[] => host.routes.listing();
 
   beforeEach(() => {
-    host = new FakeHost();
-    host.routes.setLink(2, "eth0");
-    host.routes.addAddress(2, "192.168.0.1/24");
+    host = oakHost();
   });
 
   describe("device", () => {

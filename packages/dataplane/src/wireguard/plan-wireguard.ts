@@ -11,9 +11,8 @@ import type {
 import { parseCidr } from "@bulrush/ip";
 import type { Family } from "../render/statements.ts";
 import type { WireguardHost, WireguardPlan } from "./wireguard-hosts.ts";
+import { OWN_PROTOCOL } from "../route/own-protocol.ts";
 
-/** RTPROT_ number of our routes and rules. */
-const OWN_PROTOCOL = 80;
 /** RT_TABLE_UNSPEC, RT_TABLE_DEFAULT, RT_TABLE_MAIN and RT_TABLE_LOCAL. */
 const KERNEL_TABLES: ReadonlySet<number> = new Set([0, 253, 254, 255]);
 const NO_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
